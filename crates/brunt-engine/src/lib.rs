@@ -1,0 +1,1 @@
+//! Devices, I/O back ends, pacing, address choice and recording.

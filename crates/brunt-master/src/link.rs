@@ -1,0 +1,118 @@
+//! One host as the master sees it: a few calls, and a stream of what happens there.
+//!
+//! The real link is gRPC over the agent's byte stream; tests of the state machine use one in memory.
+
+use std::future::Future;
+use std::time::Duration;
+
+use brunt_plan::work::{LunFacts, LunQuery, WorkerEvent, WorkerShare};
+
+/// What an agent says of itself when it is greeted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostHello {
+    /// Version of its build.
+    pub version: String,
+    /// Host name there.
+    pub host_name: String,
+    /// Process number of each worker, in order.
+    pub worker_pids: Vec<u32>,
+}
+
+/// What a host knows about the luns of the plan and about itself.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct HostFacts {
+    /// One per query, in order.
+    pub luns: Vec<LunFacts>,
+    /// Inventory as plain text, for `config.html`.
+    pub inventory: String,
+}
+
+/// Result of a hook command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HookResult {
+    /// Exit status; `None`: killed by a signal.
+    pub status: Option<i32>,
+    /// Standard output and error, in lines.
+    pub lines: Vec<String>,
+}
+
+/// Something that happened on a host.
+#[derive(Debug, Clone, PartialEq)]
+pub enum LinkEvent {
+    /// A worker reports.
+    Worker {
+        /// Number of the worker on its host.
+        worker: u32,
+        /// What.
+        event: WorkerEvent,
+    },
+    /// A line the agent or a worker wrote to its standard error.
+    Stderr {
+        /// Number of the worker on its host.
+        worker: u32,
+        /// The line.
+        line: String,
+    },
+    /// The link is broken and will not come back: a sentence.
+    Lost(String),
+}
+
+/// A call that failed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LinkError {
+    /// The agent answered with a reason (a sentence).
+    #[error("{0}")]
+    Refused(String),
+    /// The agent did not answer.
+    #[error("no answer from the agent: {0}")]
+    Broken(String),
+}
+
+/// One host's agent. Events come through the channel that was given when the link was made, each
+/// with the number of its host.
+pub trait HostLink: Send + Sync {
+    /// Greets the agent, which starts its workers, and compares versions.
+    ///
+    /// # Errors
+    /// Another protocol version (naming both), or no answer.
+    fn hello(&self) -> impl Future<Output = Result<HostHello, LinkError>> + Send;
+
+    /// Asks about luns and the host. Writes nothing.
+    ///
+    /// # Errors
+    /// No answer.
+    fn inspect(&self, queries: Vec<LunQuery>) -> impl Future<Output = Result<HostFacts, LinkError>> + Send;
+
+    /// Hands each worker its share (by worker number; `None`: nothing to do in this run). Luns are opened and
+    /// memory is allocated before this returns.
+    ///
+    /// # Errors
+    /// A lun that cannot be opened, or a share that cannot be run, in a sentence with the SD's name.
+    fn prepare(&self, shares: Vec<Option<WorkerShare>>) -> impl Future<Output = Result<(), LinkError>> + Send;
+
+    /// Starts all prepared workers after `delay` (measured by the agent's clock from the arrival of the call, less
+    /// half the round trip).
+    ///
+    /// # Errors
+    /// Not prepared, or no answer.
+    fn start(&self, delay: Duration) -> impl Future<Output = Result<(), LinkError>> + Send;
+
+    /// Ends the run early: after that interval (which still counts in full; the one in progress when it is already
+    /// past), or at once with `None`. The last sample and [`WorkerEvent::Drained`] follow.
+    ///
+    /// # Errors
+    /// No answer.
+    fn stop(&self, after_interval: Option<u32>) -> impl Future<Output = Result<(), LinkError>> + Send;
+
+    /// Runs a command with `/bin/sh -c` on the host.
+    ///
+    /// # Errors
+    /// The command could not be started, or no answer.
+    fn run_hook(&self, command: String) -> impl Future<Output = Result<HookResult, LinkError>> + Send;
+
+    /// Ends workers and agent.
+    ///
+    /// # Errors
+    /// No answer; the agent ends all the same when its stream closes.
+    fn shutdown(&self) -> impl Future<Output = Result<(), LinkError>> + Send;
+}

@@ -1,0 +1,328 @@
+//! The work of one worker: what goes over the wire and into the engine, and what comes back.
+//!
+//! These types are complete: an engine that has a [`WorkerShare`] needs neither the plan nor the
+//! parameter file. All sizes and addresses are bytes, all times nanoseconds unless a name says otherwise.
+
+use std::fmt;
+
+use brunt_stats::IntervalSample;
+use serde::{Deserialize, Serialize};
+
+pub use brunt_parm::ast::Arrivals;
+
+/// A flag of `openflags=` on Linux.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum OpenFlag {
+    /// `o_direct`, `directio`.
+    Direct,
+    /// `o_sync`, `o_dsync`, `o_rsync`: Vdbench sets `O_DSYNC` (0x1000) for all of them.
+    Sync,
+    /// `fsync`: at close.
+    Fsync,
+    /// `0x…`, passed to open as it is.
+    Raw(i32),
+}
+
+/// Transfer sizes.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Xfer {
+    /// One size.
+    Fixed(u64),
+    /// Sizes with their percentages (sum 100).
+    Weighted(Vec<(u64, f64)>),
+    /// `min + align·k`, each size alike.
+    Range {
+        /// Smallest.
+        min: u64,
+        /// Largest.
+        max: u64,
+        /// Step.
+        align: u64,
+    },
+}
+
+impl Xfer {
+    /// The largest size that can come.
+    pub fn largest(&self) -> u64 {
+        match self {
+            Xfer::Fixed(n) => *n,
+            Xfer::Weighted(sizes) => sizes.iter().map(|(n, _)| *n).max().unwrap_or(0),
+            Xfer::Range { max, .. } => *max,
+        }
+    }
+}
+
+/// Order of addresses.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Seek {
+    /// Percent of I/Os that go to a new address; the others continue behind the one before.
+    /// 0 is sequential, wrapping at the end.
+    Percent(f64),
+    /// Sequential to the end, then done.
+    Eof,
+    /// Skewed to low addresses.
+    Poisson {
+        /// Midpoint.
+        mid: f64,
+    },
+}
+
+impl Seek {
+    /// Whether no I/O ever seeks.
+    pub fn is_sequential(&self) -> bool {
+        matches!(self, Seek::Eof) || matches!(self, Seek::Percent(p) if *p <= 0.0)
+    }
+}
+
+/// A range of bytes, `high` exclusive. With `high` beyond the target's size (`range=(90,110)`)
+/// addresses wrap: an address `a ≥ wrap` is `a − wrap`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Area {
+    /// First byte.
+    pub low: u64,
+    /// One past the last byte.
+    pub high: u64,
+    /// Where addresses wrap to 0 (the usable size of the target), when `high` lies beyond it.
+    pub wrap: Option<u64>,
+}
+
+/// One SD of a worker in a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Target {
+    /// Index of the SD in the plan.
+    pub sd: u32,
+    /// Name of the SD.
+    pub name: String,
+    /// Path, or `sim:NAME`.
+    pub lun: String,
+    /// Usable size.
+    pub size: u64,
+    /// Outstanding I/Os of this worker.
+    pub threads: u32,
+    /// Flags.
+    pub flags: Vec<OpenFlag>,
+    /// Whether it is opened for writing: some workload of the whole execution writes to it.
+    pub write: bool,
+    /// Whether a missing file is created at open.
+    pub create: bool,
+    /// Whether it is a raw device by `stat` (or a raw `sim`).
+    pub raw: bool,
+    /// The simulated device, for `sim:` luns.
+    pub sim: Option<SimSpec>,
+}
+
+/// A simulated device (`misc=(sim.NAME.…)`).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SimSpec {
+    /// Size.
+    pub size: u64,
+    /// Bytes from 0 that answer in `hit_ns`.
+    pub hit_area: u64,
+    /// Service time in the hit area.
+    pub hit_ns: u64,
+    /// Service time elsewhere.
+    pub miss_ns: u64,
+    /// Uniform jitter of up to ± this.
+    pub jitter_ns: u64,
+    /// Share of I/Os that fail with EIO, 0 to 1.
+    pub error_rate: f64,
+    /// Freezes: every `.0` ns the device answers nothing for `.1` ns.
+    pub freeze: Option<(u64, u64)>,
+    /// Virtual clock: time passes only as the simulation says, every result is exact.
+    pub virtual_clock: bool,
+    /// Whether the first X bytes are skipped as on a raw device.
+    pub raw: bool,
+}
+
+/// One (workload × SD) of a worker: its own cursor, random stream and due times.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Generator {
+    /// Index of the workload in the run.
+    pub workload: u32,
+    /// Index in [`WorkerShare::targets`].
+    pub target: u32,
+    /// Number of the random stream: the same in every execution of the same plan.
+    pub stream: u64,
+    /// Rate in I/Os per second at the run's base rate; ignored in uncontrolled runs.
+    /// For stepped rates: the fraction (0..=1) of each step's rate.
+    pub rate: f64,
+    /// Priority, 1 is highest.
+    pub priority: Option<u32>,
+    /// Percent reads.
+    pub read_pct: f64,
+    /// Percent of reads that hit.
+    pub read_hit_pct: f64,
+    /// Percent of writes that hit.
+    pub write_hit_pct: f64,
+    /// Sizes.
+    pub xfer: Xfer,
+    /// Order.
+    pub seek: Seek,
+    /// Where misses (or all I/Os without hits) go.
+    pub miss: Area,
+    /// Where hits go.
+    pub hit: Option<Area>,
+    /// Grid of addresses.
+    pub align: Option<u64>,
+    /// Gap to the next new address, counted from the end of the I/O before.
+    pub stride: Option<(u64, u64)>,
+    /// Skewed choice within this area.
+    pub hotband: Option<Area>,
+    /// Parts of the SD, each with a cursor of its own; lanes are dealt to them in turn.
+    pub streams: Vec<Area>,
+}
+
+/// How I/Os are released.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Control {
+    /// Each lane as fast as it can.
+    Uncontrolled,
+    /// By due times, at the generators' rates.
+    Paced,
+    /// By due times, the rates following these steps (rate of the whole run, seconds), repeated.
+    Stepped {
+        /// Steps.
+        steps: Vec<(f64, u32)>,
+        /// All I/Os of a second at its beginning.
+        spike: bool,
+    },
+}
+
+/// What one worker does in one run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WorkerShare {
+    /// Label of the worker, `host-n`.
+    pub worker: String,
+    /// Name of the run.
+    pub run: String,
+    /// Index of the run in this execution.
+    pub run_id: u32,
+    /// Length of an interval.
+    pub interval_ns: u64,
+    /// Number of intervals; `None`: until the data ends.
+    pub intervals: Option<u32>,
+    /// Seed of the execution.
+    pub seed: u64,
+    /// Release.
+    pub control: Control,
+    /// Gaps.
+    pub arrivals: Arrivals,
+    /// SDs.
+    pub targets: Vec<Target>,
+    /// Generators.
+    pub generators: Vec<Generator>,
+}
+
+/// What a host is asked about a lun before anything runs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LunQuery {
+    /// Index of the SD in the plan.
+    pub sd: u32,
+    /// Name of the SD.
+    pub name: String,
+    /// Path.
+    pub lun: String,
+    /// Whether any workload of the execution writes to it, or a format may.
+    pub will_write: bool,
+    /// Holder checks are waived (`misc=(allow_in_use=…)`).
+    pub allow_in_use: bool,
+    /// Signature checks are waived (`misc=(overwrite=…)`).
+    pub overwrite: bool,
+}
+
+/// What a lun is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LunKind {
+    /// Nothing there.
+    Missing,
+    /// A regular file.
+    File,
+    /// A block device.
+    Block,
+    /// A character device.
+    Character,
+    /// A directory.
+    Directory,
+    /// Something else.
+    Other,
+}
+
+/// A host's answer about a lun.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LunFacts {
+    /// Index of the SD in the plan.
+    pub sd: u32,
+    /// What it is.
+    pub kind: LunKind,
+    /// Size.
+    pub size: u64,
+    /// Whether this process may read it.
+    pub readable: bool,
+    /// Whether this process may write it (for a missing file: create it).
+    pub writable: bool,
+    /// Stable identity of the device (WWID, dm uuid, backing file) or of the file (device and inode).
+    pub identity: Option<String>,
+    /// Logical block size of a device, or the alignment direct I/O needs, when known.
+    pub block_size: Option<u32>,
+    /// What speaks against writing to it: a sentence each (in use, foreign signature).
+    pub refusals: Vec<String>,
+    /// What is worth a warning before writing to it.
+    pub warnings: Vec<String>,
+}
+
+/// An I/O that failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IoFailure {
+    /// Index of the SD in the plan.
+    pub sd: u32,
+    /// Path.
+    pub lun: String,
+    /// Whether it was a read.
+    pub read: bool,
+    /// Address.
+    pub lba: u64,
+    /// Size asked for.
+    pub xfer: u64,
+    /// What happened.
+    pub error: IoErrorKind,
+    /// Wall clock of the worker, milliseconds since the epoch.
+    pub at_ms: i64,
+}
+
+/// Why an I/O failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum IoErrorKind {
+    /// The system's error number.
+    Errno(i32),
+    /// Fewer bytes than asked for.
+    Short {
+        /// Bytes transferred.
+        got: u64,
+    },
+}
+
+impl fmt::Display for IoErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            IoErrorKind::Errno(n) => write!(f, "errno {n}"),
+            IoErrorKind::Short { got } => write!(f, "short transfer of {got} bytes"),
+        }
+    }
+}
+
+/// What a worker reports while it runs.
+#[derive(Debug, Clone, PartialEq)]
+pub enum WorkerEvent {
+    /// An interval is over.
+    Interval(IntervalSample),
+    /// An I/O failed. Bounded: the engine reports each up to a limit, then only counts.
+    Failure(IoFailure),
+    /// All sequential-to-the-end workloads of this worker reached their end.
+    SequentialDone,
+    /// A line for `<worker>.stdout.html`.
+    Log(String),
+    /// The worker cannot go on: a sentence.
+    Fatal(String),
+    /// All lanes are idle, all samples were sent.
+    Drained,
+}

@@ -1,0 +1,10 @@
+//! Histograms, counters, interval samples, merging and percentiles.
+//!
+//! Everything merges by addition, so the order of merging never shows in a result. Times are
+//! nanoseconds, sizes bytes.
+
+pub mod histogram;
+pub mod sample;
+
+pub use histogram::{Histogram, SparseHistogram};
+pub use sample::{Cell, CpuTicks, IntervalSample, OpStats, PairSample};

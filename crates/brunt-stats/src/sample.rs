@@ -1,0 +1,142 @@
+//! What was measured in one interval.
+
+use serde::{Deserialize, Serialize};
+
+use crate::histogram::SparseHistogram;
+
+/// Sums over the I/Os of one kind (reads or writes). Failed I/Os count too, as in Vdbench
+/// (`docs/vdbench/raw.md` §8.13).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpStats {
+    /// Completed I/Os.
+    pub ops: u64,
+    /// Bytes asked for.
+    pub bytes: u64,
+    /// Those that failed.
+    pub errors: u64,
+    /// Sum of response times (issued to done).
+    pub sum_ns: u64,
+    /// Sum of their squares.
+    pub sum_sq_ns: u128,
+    /// Smallest; 0 without I/Os.
+    pub min_ns: u64,
+    /// Largest.
+    pub max_ns: u64,
+}
+
+/// Reads, writes and outstanding I/Os of one thing (a worker, an SD…) over some time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cell {
+    /// Reads.
+    pub read: OpStats,
+    /// Writes.
+    pub write: OpStats,
+    /// Time integral of outstanding I/Os: divided by the length it is the queue depth.
+    pub busy_ns: u64,
+}
+
+/// One (workload × SD) of a worker in one interval.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct PairSample {
+    /// Index of the workload in the run.
+    pub workload: u32,
+    /// Index of the SD in the plan.
+    pub sd: u32,
+    /// Sums.
+    pub cell: Cell,
+    /// Response times of reads.
+    pub read_hist: SparseHistogram,
+    /// Response times of writes.
+    pub write_hist: SparseHistogram,
+    /// Times from due to done, paced runs only.
+    pub due_hist: SparseHistogram,
+}
+
+/// CPU ticks of a host from `/proc/stat`, differences over one interval.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuTicks {
+    /// User.
+    pub user: u64,
+    /// Nice.
+    pub nice: u64,
+    /// System, with interrupts and soft interrupts.
+    pub system: u64,
+    /// Idle.
+    pub idle: u64,
+    /// Waiting for I/O.
+    pub iowait: u64,
+    /// Stolen by the hypervisor.
+    pub steal: u64,
+}
+
+/// What one worker measured in one interval.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct IntervalSample {
+    /// Number of the interval, from 1.
+    pub interval: u32,
+    /// Measured start, from the start of the run.
+    pub start_ns: u64,
+    /// Measured end.
+    pub end_ns: u64,
+    /// Only (workload × SD) pairs that did something.
+    pub pairs: Vec<PairSample>,
+    /// CPU of the host, from the first worker of each host only.
+    pub cpu: Option<CpuTicks>,
+    /// Whether the worker had already finished (end of data) when the interval began.
+    pub idle: bool,
+}
+
+impl OpStats {
+    /// Counts one I/O.
+    pub fn record(&mut self, bytes: u64, ns: u64, failed: bool) {
+        self.min_ns = if self.ops == 0 { ns } else { self.min_ns.min(ns) };
+        self.max_ns = self.max_ns.max(ns);
+        self.ops += 1;
+        self.bytes += bytes;
+        self.errors += u64::from(failed);
+        self.sum_ns += ns;
+        self.sum_sq_ns += u128::from(ns) * u128::from(ns);
+    }
+
+    /// Adds another's sums.
+    pub fn merge(&mut self, other: &OpStats) {
+        if other.ops == 0 {
+            return;
+        }
+        self.min_ns = if self.ops == 0 { other.min_ns } else { self.min_ns.min(other.min_ns) };
+        self.max_ns = self.max_ns.max(other.max_ns);
+        self.ops += other.ops;
+        self.bytes += other.bytes;
+        self.errors += other.errors;
+        self.sum_ns += other.sum_ns;
+        self.sum_sq_ns += other.sum_sq_ns;
+    }
+}
+
+impl Cell {
+    /// Adds another's sums.
+    pub fn merge(&mut self, other: &Cell) {
+        self.read.merge(&other.read);
+        self.write.merge(&other.write);
+        self.busy_ns += other.busy_ns;
+    }
+
+    /// Reads and writes together.
+    pub fn both(&self) -> OpStats {
+        let mut all = self.read;
+        all.merge(&self.write);
+        all
+    }
+}
+
+impl CpuTicks {
+    /// Adds another's ticks.
+    pub fn merge(&mut self, other: &CpuTicks) {
+        self.user += other.user;
+        self.nice += other.nice;
+        self.system += other.system;
+        self.idle += other.idle;
+        self.iowait += other.iowait;
+        self.steal += other.steal;
+    }
+}
