@@ -1,1 +1,5 @@
 //! Devices, I/O back ends, pacing, address choice and recording.
+#![allow(unsafe_code)]
+
+pub mod address;
+pub mod random;
