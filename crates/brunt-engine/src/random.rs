@@ -20,7 +20,8 @@ pub enum Purpose {
 }
 
 impl Purpose {
-    fn number(self) -> u64 {
+    /// A number of its own for mixing into seeds.
+    pub fn number(self) -> u64 {
         match self {
             Purpose::Address => 1,
             Purpose::Pacing => 2,

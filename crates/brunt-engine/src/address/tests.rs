@@ -160,7 +160,7 @@ fn each_size_has_its_own_grid() {
     let low = 12 * K;
     let g = generator(sizes, Seek::Percent(100.0), area(low, low + 10 * M));
     let all: Vec<Access> = stream(&g).take(4000).collect();
-    assert!(all.iter().all(|a| (a.lba - low) % a.len == 0 && a.lba + a.len <= low + 10 * M));
+    assert!(all.iter().all(|a| (a.lba - low).is_multiple_of(a.len) && a.lba + a.len <= low + 10 * M));
     let small = all.iter().filter(|a| a.len == 4 * K).count();
     assert!((1850..2150).contains(&small), "{small}");
 }
