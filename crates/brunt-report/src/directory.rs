@@ -63,7 +63,8 @@ pub struct Directory {
 impl Directory {
     /// Opens the directory that `asked` means: `dir+` is the first free one of `dir001` to `dir998`, `dir.tod` has date
     /// and time in place of `tod`, anything else is itself. It is made if it is missing; reports of an earlier
-    /// execution in it are removed, other files kept. Everybody may write to it, as Vdbench has it.
+    /// execution in it are removed, other files kept. Everybody may write to what we make, as Vdbench has it; what was
+    /// there before keeps its permissions, since it may be somebody's home.
     ///
     /// `at_ms` and `zone` are the time and the time zone (IANA name, empty for UTC) of the execution's start.
     ///
@@ -89,9 +90,10 @@ impl Directory {
         };
         let path = fs::canonicalize(&path).map_err(failed(&path))?;
         remove_old_reports(&path)?;
-        let directory = Self { path, created, made: HashSet::new(), open: HashMap::new() };
-        directory.share();
-        Ok(directory)
+        if created {
+            share(&path);
+        }
+        Ok(Self { path, created, made: HashSet::new(), open: HashMap::new() })
     }
 
     /// Absolute path.
@@ -132,8 +134,10 @@ impl Directory {
         let fresh = !self.made.contains(name);
         let mut file = OpenOptions::new().append(true).create(true).open(&path)?;
         if fresh {
-            file.set_len(0).or_else(|error| if file.metadata()?.is_file() { Err(error) } else { Ok(()) })?;
-            share_file(&file);
+            if file.metadata()?.is_file() {
+                file.set_len(0)?;
+                share_file(&file);
+            }
             self.made.insert(name.to_owned());
         }
         let done = write_whole(&mut file, text);
@@ -158,14 +162,6 @@ impl Directory {
         self.made.insert(name.to_owned());
         done
     }
-
-    /// Lets everybody use directory and files. Files of others in it stay as they are.
-    fn share(&self) {
-        let entries = fs::read_dir(&self.path).into_iter().flatten().flatten().map(|entry| entry.path());
-        for path in entries.filter(|path| !path.is_symlink()).chain([self.path.clone()]) {
-            let _ = fs::set_permissions(path, Permissions::from_mode(0o777));
-        }
-    }
 }
 
 /// Adds text, or nothing of it.
@@ -176,6 +172,11 @@ fn write_whole(file: &mut File, text: &str) -> io::Result<()> {
         let _ = file.set_len(before); // half a line would be taken for a whole one
     }
     done
+}
+
+/// Lets everybody use a directory.
+fn share(path: &Path) {
+    let _ = fs::set_permissions(path, Permissions::from_mode(0o777));
 }
 
 /// Lets everybody use a file. Whoever owns it may not be us; then it stays as it is.
