@@ -5,6 +5,7 @@
 
 pub mod histogram;
 pub mod sample;
+mod wide;
 
 pub use histogram::{Histogram, SparseHistogram};
 pub use sample::{Cell, CpuTicks, IntervalSample, OpStats, PairSample};

@@ -16,7 +16,8 @@ pub struct OpStats {
     pub errors: u64,
     /// Sum of response times (issued to done).
     pub sum_ns: u64,
-    /// Sum of their squares.
+    /// Sum of their squares; decimal text when serialized.
+    #[serde(with = "crate::wide")]
     pub sum_sq_ns: u128,
     /// Smallest; 0 without I/Os.
     pub min_ns: u64,

@@ -1,0 +1,30 @@
+//! The usage text, printed when there is nothing to run (`docs/vdbench/raw.md` §2).
+
+/// Lines without times. The line `usage:` is looked for by scripts.
+pub(crate) const LINES: &[&str] = &[
+    "usage:",
+    "  [-f FILE ...] [-o DIR] [options] [key=value ...] [+rd-parameters]",
+    "",
+    "  -f FILE    parameter files; without it, 'parmfile' in the current directory",
+    "  -o DIR     output directory; without it, 'output'. DIR+ takes the next free DIR001, DIR002, ...;",
+    "             DIR.tod adds date and time",
+    "  -e N       seconds of every run instead of elapsed=",
+    "  -i N       seconds of an interval instead of interval=",
+    "  -w N       seconds of warm-up instead of warmup=",
+    "  -m N       worker processes on each host",
+    "  -r RD      begin with this run definition",
+    "  -l [N|T]   repeat all runs N times, for the time T, or without end",
+    "  -s         show the runs and do no I/O",
+    "  -t, -tf    a short test run on files of our own",
+    "  -v, -j     data validation, with a journal; -vr, -jr and their kin as in Vdbench",
+    "  -mb        a megabyte is 1,000,000 bytes",
+    "  --compat 5.04.06|5.04.07   layout of the reports",
+    "  --seed N   same seed, same addresses",
+    "  --help     all options",
+    "",
+    "An example, 4k reads at random places of a disk, 100 a second for ten seconds:",
+    "",
+    "  sd=sd1,lun=/dev/sdx",
+    "  wd=wd1,sd=sd1,xfersize=4k,rdpct=100",
+    "  rd=rd1,wd=wd1,iorate=100,elapsed=10,interval=1",
+];
