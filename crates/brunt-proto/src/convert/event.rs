@@ -1,0 +1,91 @@
+//! [`WorkerEvent`] and [`IoFailure`].
+
+use brunt_plan::work::{IoErrorKind, IoFailure, WorkerEvent};
+
+use crate::error::{WireError, need};
+use crate::v1;
+
+impl From<IoFailure> for v1::IoFailure {
+    fn from(failure: IoFailure) -> Self {
+        use v1::io_failure::Error;
+        Self {
+            sd: failure.sd,
+            lun: failure.lun,
+            read: failure.read,
+            lba: failure.lba,
+            xfer: failure.xfer,
+            error: Some(match failure.error {
+                IoErrorKind::Errno(errno) => Error::Errno(errno),
+                IoErrorKind::Short { got } => Error::ShortBytes(got),
+            }),
+            at_ms: failure.at_ms,
+        }
+    }
+}
+
+impl TryFrom<v1::IoFailure> for IoFailure {
+    type Error = WireError;
+
+    fn try_from(failure: v1::IoFailure) -> Result<Self, WireError> {
+        use v1::io_failure::Error;
+        Ok(Self {
+            sd: failure.sd,
+            lun: failure.lun,
+            read: failure.read,
+            lba: failure.lba,
+            xfer: failure.xfer,
+            error: match need(failure.error, "IoFailure", "error")? {
+                Error::Errno(errno) => IoErrorKind::Errno(errno),
+                Error::ShortBytes(got) => IoErrorKind::Short { got },
+            },
+            at_ms: failure.at_ms,
+        })
+    }
+}
+
+impl From<WorkerEvent> for v1::worker_message::Event {
+    fn from(event: WorkerEvent) -> Self {
+        match event {
+            WorkerEvent::Interval(sample) => Self::Interval(sample.into()),
+            WorkerEvent::Failure(failure) => Self::Failure(failure.into()),
+            WorkerEvent::SequentialDone => Self::SequentialDone(v1::Nothing {}),
+            WorkerEvent::Log(line) => Self::Log(line),
+            WorkerEvent::Fatal(text) => Self::Fatal(text),
+            WorkerEvent::Drained => Self::Drained(v1::Nothing {}),
+        }
+    }
+}
+
+/// What comes on the event stream: a worker's event, or a line of its standard error.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Report {
+    /// An event.
+    Event(WorkerEvent),
+    /// A line of standard error.
+    Stderr(String),
+}
+
+impl TryFrom<v1::worker_message::Event> for Report {
+    type Error = WireError;
+
+    fn try_from(event: v1::worker_message::Event) -> Result<Self, WireError> {
+        use v1::worker_message::Event;
+        Ok(Report::Event(match event {
+            Event::Interval(sample) => WorkerEvent::Interval(sample.try_into()?),
+            Event::Failure(failure) => WorkerEvent::Failure(failure.try_into()?),
+            Event::SequentialDone(_) => WorkerEvent::SequentialDone,
+            Event::Log(line) => WorkerEvent::Log(line),
+            Event::Fatal(text) => WorkerEvent::Fatal(text),
+            Event::Drained(_) => WorkerEvent::Drained,
+            Event::Stderr(line) => return Ok(Report::Stderr(line)),
+        }))
+    }
+}
+
+impl TryFrom<v1::WorkerMessage> for (u32, Report) {
+    type Error = WireError;
+
+    fn try_from(message: v1::WorkerMessage) -> Result<Self, WireError> {
+        Ok((message.worker, need(message.event, "WorkerMessage", "event")?.try_into()?))
+    }
+}

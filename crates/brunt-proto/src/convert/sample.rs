@@ -1,0 +1,168 @@
+//! [`IntervalSample`] and what is in it. What is empty is left out.
+
+use brunt_stats::histogram::BUCKETS;
+use brunt_stats::{Cell, CpuTicks, IntervalSample, OpStats, PairSample, SparseHistogram};
+
+use super::{all, each};
+use crate::error::WireError;
+use crate::v1;
+
+impl From<IntervalSample> for v1::IntervalSample {
+    fn from(sample: IntervalSample) -> Self {
+        Self {
+            interval: sample.interval,
+            start_ns: sample.start_ns,
+            end_ns: sample.end_ns,
+            pairs: each(sample.pairs),
+            cpu: sample.cpu.map(Into::into),
+            idle: sample.idle,
+        }
+    }
+}
+
+impl TryFrom<v1::IntervalSample> for IntervalSample {
+    type Error = WireError;
+
+    fn try_from(sample: v1::IntervalSample) -> Result<Self, WireError> {
+        if sample.interval == 0 {
+            return Err(WireError::Missing { message: "IntervalSample", field: "interval" });
+        }
+        Ok(Self {
+            interval: sample.interval,
+            start_ns: sample.start_ns,
+            end_ns: sample.end_ns,
+            pairs: all(sample.pairs)?,
+            cpu: sample.cpu.map(Into::into),
+            idle: sample.idle,
+        })
+    }
+}
+
+impl From<PairSample> for v1::PairSample {
+    fn from(pair: PairSample) -> Self {
+        let stats = |stats: OpStats| (stats != OpStats::default()).then(|| stats.into());
+        let histogram = |h: SparseHistogram| (h != SparseHistogram::default()).then(|| h.into());
+        Self {
+            workload: pair.workload,
+            sd: pair.sd,
+            read: stats(pair.cell.read),
+            write: stats(pair.cell.write),
+            busy_ns: pair.cell.busy_ns,
+            read_hist: histogram(pair.read_hist),
+            write_hist: histogram(pair.write_hist),
+            due_hist: histogram(pair.due_hist),
+        }
+    }
+}
+
+impl TryFrom<v1::PairSample> for PairSample {
+    type Error = WireError;
+
+    fn try_from(pair: v1::PairSample) -> Result<Self, WireError> {
+        let stats = |stats: Option<v1::OpStats>| stats.map(Into::into).unwrap_or_default();
+        let histogram = |h: Option<v1::Histogram>| h.map_or(Ok(SparseHistogram::default()), TryInto::try_into);
+        Ok(Self {
+            workload: pair.workload,
+            sd: pair.sd,
+            cell: Cell { read: stats(pair.read), write: stats(pair.write), busy_ns: pair.busy_ns },
+            read_hist: histogram(pair.read_hist)?,
+            write_hist: histogram(pair.write_hist)?,
+            due_hist: histogram(pair.due_hist)?,
+        })
+    }
+}
+
+impl From<OpStats> for v1::OpStats {
+    fn from(stats: OpStats) -> Self {
+        Self {
+            ops: stats.ops,
+            bytes: stats.bytes,
+            errors: stats.errors,
+            sum_ns: stats.sum_ns,
+            // Both halves on purpose.
+            sum_sq_low: stats.sum_sq_ns as u64,
+            sum_sq_high: (stats.sum_sq_ns >> 64) as u64,
+            min_ns: stats.min_ns,
+            max_ns: stats.max_ns,
+        }
+    }
+}
+
+impl From<v1::OpStats> for OpStats {
+    fn from(stats: v1::OpStats) -> Self {
+        Self {
+            ops: stats.ops,
+            bytes: stats.bytes,
+            errors: stats.errors,
+            sum_ns: stats.sum_ns,
+            sum_sq_ns: u128::from(stats.sum_sq_high) << 64 | u128::from(stats.sum_sq_low),
+            min_ns: stats.min_ns,
+            max_ns: stats.max_ns,
+        }
+    }
+}
+
+impl From<SparseHistogram> for v1::Histogram {
+    fn from(histogram: SparseHistogram) -> Self {
+        let mut before = 0;
+        let mut bucket_deltas = Vec::with_capacity(histogram.buckets.len());
+        let mut counts = Vec::with_capacity(histogram.buckets.len());
+        for (bucket, count) in histogram.buckets {
+            bucket_deltas.push(u32::from(bucket).saturating_sub(before));
+            before = bucket.into();
+            counts.push(count);
+        }
+        Self { bucket_deltas, counts, over: histogram.over }
+    }
+}
+
+impl TryFrom<v1::Histogram> for SparseHistogram {
+    type Error = WireError;
+
+    fn try_from(histogram: v1::Histogram) -> Result<Self, WireError> {
+        let wrong = |field, reason| WireError::Invalid { message: "Histogram", field, reason };
+        if histogram.bucket_deltas.len() != histogram.counts.len() {
+            return Err(wrong("counts", "there must be one for each bucket"));
+        }
+        let mut buckets: Vec<(u16, u64)> = Vec::with_capacity(histogram.counts.len());
+        for (delta, count) in histogram.bucket_deltas.into_iter().zip(histogram.counts) {
+            let before = buckets.last().map(|(bucket, _)| *bucket);
+            if before.is_some() && delta == 0 {
+                return Err(wrong("bucket_deltas", "buckets must rise"));
+            }
+            let bucket =
+                u32::from(before.unwrap_or(0)).checked_add(delta).and_then(|bucket| u16::try_from(bucket).ok());
+            match bucket.filter(|bucket| usize::from(*bucket) < BUCKETS) {
+                Some(bucket) => buckets.push((bucket, count)),
+                None => return Err(wrong("bucket_deltas", "there is no such bucket")),
+            }
+        }
+        Ok(Self { buckets, over: histogram.over })
+    }
+}
+
+impl From<CpuTicks> for v1::CpuTicks {
+    fn from(cpu: CpuTicks) -> Self {
+        Self {
+            user: cpu.user,
+            nice: cpu.nice,
+            system: cpu.system,
+            idle: cpu.idle,
+            iowait: cpu.iowait,
+            steal: cpu.steal,
+        }
+    }
+}
+
+impl From<v1::CpuTicks> for CpuTicks {
+    fn from(cpu: v1::CpuTicks) -> Self {
+        Self {
+            user: cpu.user,
+            nice: cpu.nice,
+            system: cpu.system,
+            idle: cpu.idle,
+            iowait: cpu.iowait,
+            steal: cpu.steal,
+        }
+    }
+}

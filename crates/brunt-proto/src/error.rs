@@ -1,0 +1,39 @@
+//! What can be wrong with a message.
+
+/// A message that does not say what the protocol asks for.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum WireError {
+    /// A field that must be there is not.
+    #[error("message {message} has no field `{field}`")]
+    Missing {
+        /// Name of the message.
+        message: &'static str,
+        /// Name of the field.
+        field: &'static str,
+    },
+    /// A value that the protocol does not know, from a newer peer perhaps.
+    #[error("field `{field}` of message {message} has the unknown value {value}")]
+    Unknown {
+        /// Name of the message.
+        message: &'static str,
+        /// Name of the field.
+        field: &'static str,
+        /// The value.
+        value: i32,
+    },
+    /// A value that cannot be.
+    #[error("field `{field}` of message {message} is wrong: {reason}")]
+    Invalid {
+        /// Name of the message.
+        message: &'static str,
+        /// Name of the field.
+        field: &'static str,
+        /// Why.
+        reason: &'static str,
+    },
+}
+
+/// Takes a field that must be there.
+pub(crate) fn need<T>(value: Option<T>, message: &'static str, field: &'static str) -> Result<T, WireError> {
+    value.ok_or(WireError::Missing { message, field })
+}

@@ -1,0 +1,267 @@
+//! Every domain type survives the wire; what lacks something is refused by name.
+#![allow(clippy::unwrap_used)]
+
+use brunt_plan::work::{
+    Area, Arrivals, Control, Generator, IoErrorKind, IoFailure, LunFacts, LunKind, LunQuery, OpenFlag, Seek, SimSpec,
+    Target, WorkerEvent, WorkerShare, Xfer,
+};
+use brunt_proto::{Report, WireError, v1};
+use brunt_stats::histogram::BUCKETS;
+use brunt_stats::{Cell, CpuTicks, IntervalSample, OpStats, PairSample, SparseHistogram};
+use proptest::collection::{btree_map, vec};
+use proptest::option;
+use proptest::prelude::*;
+use prost::Message;
+
+/// Through the bytes of the wire.
+fn wire<M: Message + Default>(message: M) -> M {
+    M::decode(message.encode_to_vec().as_slice()).unwrap()
+}
+
+fn area() -> impl Strategy<Value = Area> {
+    (any::<u64>(), any::<u64>(), option::of(any::<u64>())).prop_map(|(low, high, wrap)| Area { low, high, wrap })
+}
+
+fn xfer() -> impl Strategy<Value = Xfer> {
+    prop_oneof![
+        any::<u64>().prop_map(Xfer::Fixed),
+        vec((any::<u64>(), 0.0..100.0), 0..5).prop_map(Xfer::Weighted),
+        (any::<u64>(), any::<u64>(), any::<u64>()).prop_map(|(min, max, align)| Xfer::Range { min, max, align }),
+    ]
+}
+
+fn seek() -> impl Strategy<Value = Seek> {
+    prop_oneof![
+        (0.0..=100.0).prop_map(Seek::Percent),
+        Just(Seek::Eof),
+        (0.0..10.0).prop_map(|mid| Seek::Poisson { mid }),
+    ]
+}
+
+fn flag() -> impl Strategy<Value = OpenFlag> {
+    prop_oneof![
+        Just(OpenFlag::Direct),
+        Just(OpenFlag::Sync),
+        Just(OpenFlag::Fsync),
+        any::<i32>().prop_map(OpenFlag::Raw),
+    ]
+}
+
+prop_compose! {
+    fn sim()(a in any::<[u64; 5]>(), error_rate in 0.0..1.0, freeze in option::of(any::<(u64, u64)>()), b in any::<[bool; 2]>())
+        -> SimSpec {
+        SimSpec {
+            size: a[0], hit_area: a[1], hit_ns: a[2], miss_ns: a[3], jitter_ns: a[4],
+            error_rate, freeze, virtual_clock: b[0], raw: b[1],
+        }
+    }
+}
+
+prop_compose! {
+    fn target()(sd in any::<u32>(), name in ".{0,8}", lun in ".{0,20}", size in any::<u64>(), threads in any::<u32>(),
+                flags in vec(flag(), 0..4), b in any::<[bool; 3]>(), sim in option::of(sim())) -> Target {
+        Target { sd, name, lun, size, threads, flags, write: b[0], create: b[1], raw: b[2], sim }
+    }
+}
+
+prop_compose! {
+    fn generator(targets: u32)(
+        n in (any::<u32>(), 0..targets, any::<u64>()), rate in 0.0..1e9, priority in option::of(any::<u32>()),
+        pct in any::<[u8; 3]>(), kind in (xfer(), seek()), areas in (area(), option::of(area()), option::of(area())),
+        align in option::of(any::<u64>()), stride in option::of(any::<(u64, u64)>()), streams in vec(area(), 0..4),
+    ) -> Generator {
+        Generator {
+            workload: n.0, target: n.1, stream: n.2, rate, priority,
+            read_pct: pct[0].into(), read_hit_pct: pct[1].into(), write_hit_pct: pct[2].into(),
+            xfer: kind.0, seek: kind.1, miss: areas.0, hit: areas.1, align, stride, hotband: areas.2, streams,
+        }
+    }
+}
+
+fn control() -> impl Strategy<Value = Control> {
+    prop_oneof![
+        Just(Control::Uncontrolled),
+        Just(Control::Paced),
+        (vec((0.0..1e6, any::<u32>()), 0..4), any::<bool>())
+            .prop_map(|(steps, spike)| Control::Stepped { steps, spike }),
+    ]
+}
+
+fn arrivals() -> impl Strategy<Value = Arrivals> {
+    prop_oneof![Just(Arrivals::Exponential), Just(Arrivals::Uniform), Just(Arrivals::Deterministic)]
+}
+
+prop_compose! {
+    fn share()(
+        names in (".{0,10}", ".{0,10}"), run_id in any::<u32>(), interval_ns in 1..u64::MAX,
+        intervals in option::of(any::<u32>()), seed in any::<u64>(), control in control(), arrivals in arrivals(),
+        targets in vec(target(), 1..4), generators in vec(generator(1), 0..5),
+    ) -> WorkerShare {
+        WorkerShare {
+            worker: names.0, run: names.1, run_id, interval_ns, intervals, seed, control, arrivals, targets, generators,
+        }
+    }
+}
+
+fn histogram() -> impl Strategy<Value = SparseHistogram> {
+    (btree_map(0..BUCKETS as u16, 1..u64::MAX, 0..20), any::<u64>())
+        .prop_map(|(buckets, over)| SparseHistogram { buckets: buckets.into_iter().collect(), over })
+}
+
+fn stats() -> impl Strategy<Value = OpStats> {
+    (any::<[u64; 6]>(), any::<u128>()).prop_map(|(n, sum_sq_ns)| OpStats {
+        ops: n[0],
+        bytes: n[1],
+        errors: n[2],
+        sum_ns: n[3],
+        sum_sq_ns,
+        min_ns: n[4],
+        max_ns: n[5],
+    })
+}
+
+prop_compose! {
+    fn pair()(workload in any::<u32>(), sd in any::<u32>(), read in stats(), write in stats(), busy_ns in any::<u64>(),
+              h in (histogram(), histogram(), histogram())) -> PairSample {
+        PairSample {
+            workload, sd, cell: Cell { read, write, busy_ns }, read_hist: h.0, write_hist: h.1, due_hist: h.2,
+        }
+    }
+}
+
+fn cpu() -> impl Strategy<Value = CpuTicks> {
+    any::<[u64; 6]>().prop_map(|n| CpuTicks {
+        user: n[0],
+        nice: n[1],
+        system: n[2],
+        idle: n[3],
+        iowait: n[4],
+        steal: n[5],
+    })
+}
+
+prop_compose! {
+    fn sample()(interval in 1..u32::MAX, start_ns in any::<u64>(), end_ns in any::<u64>(), pairs in vec(pair(), 0..4),
+                cpu in option::of(cpu()), idle in any::<bool>()) -> IntervalSample {
+        IntervalSample { interval, start_ns, end_ns, pairs, cpu, idle }
+    }
+}
+
+prop_compose! {
+    fn failure()(sd in any::<u32>(), lun in ".{0,20}", read in any::<bool>(), lba in any::<u64>(), xfer in any::<u64>(),
+                 error in prop_oneof![any::<i32>().prop_map(IoErrorKind::Errno),
+                                      any::<u64>().prop_map(|got| IoErrorKind::Short { got })],
+                 at_ms in any::<i64>()) -> IoFailure {
+        IoFailure { sd, lun, read, lba, xfer, error, at_ms }
+    }
+}
+
+fn event() -> impl Strategy<Value = WorkerEvent> {
+    prop_oneof![
+        sample().prop_map(WorkerEvent::Interval),
+        failure().prop_map(WorkerEvent::Failure),
+        Just(WorkerEvent::SequentialDone),
+        ".{0,30}".prop_map(WorkerEvent::Log),
+        ".{0,30}".prop_map(WorkerEvent::Fatal),
+        Just(WorkerEvent::Drained),
+    ]
+}
+
+fn kind() -> impl Strategy<Value = LunKind> {
+    prop_oneof![
+        Just(LunKind::Missing),
+        Just(LunKind::File),
+        Just(LunKind::Block),
+        Just(LunKind::Character),
+        Just(LunKind::Directory),
+        Just(LunKind::Other),
+    ]
+}
+
+prop_compose! {
+    fn facts()(sd in any::<u32>(), kind in kind(), size in any::<u64>(), b in any::<[bool; 2]>(),
+               identity in option::of(".{0,20}"), block_size in option::of(any::<u32>()),
+               refusals in vec(".{0,20}", 0..3), warnings in vec(".{0,20}", 0..3)) -> LunFacts {
+        LunFacts { sd, kind, size, readable: b[0], writable: b[1], identity, block_size, refusals, warnings }
+    }
+}
+
+prop_compose! {
+    fn query()(sd in any::<u32>(), name in ".{0,8}", lun in ".{0,20}", b in any::<[bool; 3]>()) -> LunQuery {
+        LunQuery { sd, name, lun, will_write: b[0], allow_in_use: b[1], overwrite: b[2] }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn shares(share in share()) {
+        let back: WorkerShare = wire(v1::WorkerShare::from(share.clone())).try_into().unwrap();
+        prop_assert_eq!(back, share);
+    }
+
+    #[test]
+    fn events(event in event(), worker in any::<u32>()) {
+        let message = v1::WorkerMessage { worker, event: Some(event.clone().into()) };
+        let back: (u32, Report) = wire(message).try_into().unwrap();
+        prop_assert_eq!(back, (worker, Report::Event(event)));
+    }
+
+    #[test]
+    fn lun_facts(facts in facts()) {
+        let back: LunFacts = wire(v1::LunFacts::from(facts.clone())).try_into().unwrap();
+        prop_assert_eq!(back, facts);
+    }
+
+    #[test]
+    fn lun_queries(query in query()) {
+        let back: LunQuery = wire(v1::LunQuery::from(query.clone())).into();
+        prop_assert_eq!(back, query);
+    }
+
+    #[test]
+    fn histograms_are_never_believed(deltas in vec(any::<u32>(), 0..6), counts in vec(any::<u64>(), 0..6)) {
+        let message = v1::Histogram { bucket_deltas: deltas, counts, over: 0 };
+        if let Ok(histogram) = SparseHistogram::try_from(message) {
+            prop_assert!(histogram.buckets.windows(2).all(|w| w[0].0 < w[1].0));
+            prop_assert!(histogram.buckets.iter().all(|(bucket, _)| usize::from(*bucket) < BUCKETS));
+        }
+    }
+}
+
+#[test]
+fn a_missing_field_is_named() {
+    let error = WorkerShare::try_from(v1::WorkerShare { interval_ns: 1, arrivals: 1, ..Default::default() });
+    assert_eq!(error.unwrap_err().to_string(), "message WorkerShare has no field `control`");
+    let error = Generator::try_from(v1::Generator::default()).unwrap_err();
+    assert_eq!(error, WireError::Missing { message: "Generator", field: "xfer" });
+    let error = LunFacts::try_from(v1::LunFacts { kind: 99, ..Default::default() }).unwrap_err();
+    assert_eq!(error.to_string(), "field `kind` of message LunFacts has the unknown value 99");
+}
+
+#[test]
+fn a_generator_without_its_target_is_refused() {
+    let share = v1::WorkerShare {
+        interval_ns: 1,
+        arrivals: 1,
+        generators: vec![v1::Generator {
+            target: 2,
+            xfer: Some(Xfer::Fixed(1).into()),
+            seek: Some(Seek::Eof.into()),
+            miss: Some(v1::Area::default()),
+            ..Default::default()
+        }],
+        ..Default::default()
+    };
+    let error = WorkerShare::try_from(share).unwrap_err();
+    assert_eq!(error.to_string(), "field `target` of message Generator is wrong: there is no such target");
+}
+
+/// The size that design.md bounds: a sample of one pair with 200 used buckets stays near 600 bytes.
+#[test]
+fn histograms_are_small() {
+    let buckets = (0..200u16).map(|n| (800 + 3 * n, 100 + u64::from(n))).collect();
+    let message = v1::Histogram::from(SparseHistogram { buckets, over: 0 });
+    assert!(message.encoded_len() < 620, "{}", message.encoded_len());
+}
