@@ -300,7 +300,7 @@ pub fn lookup(section: Section, typed: &str) -> Option<&'static Keyword> {
 
 /// Whether `typed` is the full name of a keyword of this section.
 pub(crate) fn is_full_name(section: Section, typed: &str) -> bool {
-    lookup(section, typed).is_some_and(|k| k.names().any(|n| n == typed))
+    lookup(section, typed).is_some_and(|k| matches!(k.spelling, Spelling::Family(_)) || k.names().any(|n| n == typed))
 }
 
 #[cfg(test)]

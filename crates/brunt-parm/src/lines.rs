@@ -51,6 +51,8 @@ pub(crate) fn leading_section(line: &str) -> Option<Section> {
 #[derive(Default)]
 pub(crate) struct Joiner {
     pending: Option<Mapped>,
+    /// Whether text behind its comma was reported.
+    reported: bool,
     /// What `+` adds, with the comma before it.
     extra: Option<Mapped>,
     done: Vec<Mapped>,
@@ -69,9 +71,7 @@ impl Joiner {
         check_quotes(line, end, problems);
         let content = &text[..end];
         let open = content.ends_with(',') && end > 0;
-        if end < text.len() {
-            check_ignored(line, end, problems);
-        }
+        let ignored = end < text.len() && check_ignored(line, end, problems);
         let mut logical = line.slice(0..end);
         if !open
             && let Some(extra) = &self.extra
@@ -80,10 +80,13 @@ impl Joiner {
             logical.append(extra, 0..extra.as_str().len());
         }
         if let Some(mut pending) = self.pending.take() {
-            check_pulled_in(&pending, &logical, problems);
+            if !self.reported {
+                check_pulled_in(&pending, &logical, problems);
+            }
             pending.append(&logical, 0..logical.as_str().len());
             logical = pending;
         }
+        self.reported = ignored;
         if open {
             self.pending = Some(logical);
         } else {
@@ -113,11 +116,13 @@ fn check_quotes(line: &Mapped, end: usize, problems: &mut Problems) {
 }
 
 /// Text behind a blank is a comment, even if it does not look like one.
-fn check_ignored(line: &Mapped, end: usize, problems: &mut Problems) {
+///
+/// Whether something was said.
+fn check_ignored(line: &Mapped, end: usize, problems: &mut Problems) -> bool {
     let text = line.as_str();
     let rest = text[end..].trim_matches(is_blank);
     if is_comment(rest) || !has_parameter(rest) {
-        return;
+        return false;
     }
     let start = text.len() - text[end..].trim_start_matches(is_blank).len();
     let mut diag = Diag::warning(
@@ -132,6 +137,7 @@ fn check_ignored(line: &Mapped, end: usize, problems: &mut Problems) {
     };
     let glue = if text[..end].ends_with([',', '=']) || rest.starts_with([',', '=']) { "" } else { "," };
     problems.push(diag.help("remove the blank, or begin the comment with `*`").fix(line.span(end..start), glue));
+    true
 }
 
 /// Whether a text holds `keyword=`.

@@ -95,7 +95,7 @@ pub(crate) fn microseconds(text: &str) -> Option<u64> {
         _ => return None,
     };
     let us = value * factor;
-    (us >= 0.0 && us < 1e15).then_some(us.round() as u64)
+    (0.0..1e15).contains(&us).then_some(us.round() as u64)
 }
 
 #[cfg(test)]

@@ -5,7 +5,9 @@ mod finish;
 mod general;
 mod hd;
 mod hook;
+mod loops;
 mod order;
+mod rates;
 mod rd;
 mod sd;
 mod wd;
@@ -13,8 +15,8 @@ mod wd;
 use std::collections::HashMap;
 
 use crate::ast::{Hd, ParmFile, Rd, Sd, Wd};
-use crate::diag::Diag;
-use crate::keywords::{self, Keyword, Section, Status};
+use crate::diag::{Diag, Severity};
+use crate::keywords::{self, Keyword, Section, Spelling, Status};
 use crate::lexer::{self, Param};
 use crate::problems::Problems;
 use crate::source::{Span, Spanned};
@@ -209,7 +211,7 @@ impl Parser {
 
     /// Suggests the full keyword for a short one, once for each.
     fn note_spelling(&mut self, keyword: &Keyword, param: &Param) {
-        if keyword.names().any(|n| n == param.key) || matches!(keyword.spelling, keywords::Spelling::Family(_)) {
+        if keyword.names().any(|n| n == param.key) || matches!(keyword.spelling, Spelling::Family(_)) {
             return;
         }
         self.problems.once(
@@ -221,13 +223,18 @@ impl Parser {
     }
 
     /// Says once that a keyword has no effect.
-    fn note_accepted(&mut self, keyword: &Keyword, span: Span) {
-        if let Status::Accepted(why) = keyword.status {
-            self.problems.once(
-                keyword.name,
-                Diag::note("no-effect", format!("`{}=` has no effect here", keyword.name), span).label(why),
-            );
+    fn note_accepted(&mut self, keyword: &Keyword, param: &Param) {
+        let Status::Accepted(why) = keyword.status else { return };
+        let off = matches!(param.items.as_slice(), [only] if only.text.eq_ignore_ascii_case("no"));
+        if off {
+            return;
         }
+        let severity = if matches!(keyword.name, "validate" | "journal") { Severity::Warning } else { Severity::Note };
+        let name = if matches!(keyword.spelling, Spelling::Family(_)) { param.key.as_str() } else { keyword.name };
+        self.problems.once(
+            keyword.name,
+            Diag::new(severity, "no-effect", format!("`{name}=` has no effect here"), Some(param.span)).label(why),
+        );
     }
 
     /// Begins a definition.

@@ -47,6 +47,10 @@ impl Problems {
 
     /// A value of the wrong kind.
     pub(crate) fn bad_value(&mut self, keyword: &str, span: Span, found: &str, wanted: &str) {
+        if found.starts_with(['$', '!']) && self.has("unknown-variable") {
+            // A variable without a value; that was said.
+            return;
+        }
         self.push(
             Diag::error("bad-value", format!("`{keyword}=` does not take `{found}`"), span)
                 .label(format!("expected {wanted}"))

@@ -47,13 +47,13 @@ fn next_section(section: Section, line: &Mapped) -> Option<Section> {
 fn repeat(lines: &[Mapped], hosts: &[String], out: &mut Vec<Mapped>) {
     let per_host = lines.iter().any(|l| tokens(l.as_str()).any(|(_, t)| t != Token::Count));
     let count = hosts.len().to_string();
-    let copies = if per_host { hosts.len() } else { 1 };
-    for number in 0..copies {
+    let copies = if per_host { hosts } else { &hosts[..hosts.len().min(1)] };
+    for (number, host) in copies.iter().enumerate() {
         let text = number.to_string();
         for line in lines {
             let parts = tokens(line.as_str()).map(|(range, token)| {
                 let new = match token {
-                    Token::Label => hosts[number].as_str(),
+                    Token::Label => host.as_str(),
                     Token::Number => text.as_str(),
                     Token::Count => count.as_str(),
                 };

@@ -20,7 +20,7 @@ pub(crate) struct Value<'a> {
 }
 
 impl Value<'_> {
-    fn span(&self) -> Span {
+    fn place(&self) -> Span {
         self.param.value_span
     }
 
@@ -47,7 +47,7 @@ impl Value<'_> {
     /// Its values as they stand.
     pub(crate) fn words(&self) -> List<String> {
         let words = self.param.items.iter().map(|i| Spanned::new(i.text.clone(), i.span)).collect();
-        Some(Spanned::new(words, self.span()))
+        Some(Spanned::new(words, self.place()))
     }
 
     /// Names; ranges are expanded.
@@ -59,7 +59,7 @@ impl Value<'_> {
         match lists::names(&self.param.items) {
             Ok((names, remarks)) => {
                 self.remark(&remarks, problems);
-                self.none_numeric(&names, problems).then(|| Spanned::new(names, self.span()))
+                self.none_numeric(&names, problems).then(|| Spanned::new(names, self.place()))
             }
             Err((flaw, span)) => {
                 self.flaw(&flaw, span, problems);
@@ -81,7 +81,7 @@ impl Value<'_> {
         match lists::numbers(&self.param.items, self.time) {
             Ok((numbers, remarks)) => {
                 self.remark(&remarks, problems);
-                Some(Spanned::new(numbers, self.span()))
+                Some(Spanned::new(numbers, self.place()))
             }
             Err((flaw, span)) => {
                 self.flaw(&flaw, span, problems);
@@ -166,7 +166,7 @@ impl Value<'_> {
     /// Bytes that must be a multiple of 512.
     pub(crate) fn sectors(&self, problems: &mut Problems) -> Opt<u64> {
         let n = self.whole(0, problems)?;
-        if n.value % 512 == 0 {
+        if n.value.is_multiple_of(512) {
             return Some(n);
         }
         let (down, up) = (n.value / 512 * 512, (n.value / 512 + 1) * 512);
@@ -183,30 +183,30 @@ impl Value<'_> {
             && let Some((low, high)) = dashed(only)
         {
             problems.push(
-                Diag::error("two-values", format!("`{}=` needs two values, `(low,high)`", self.name), self.span())
+                Diag::error("two-values", format!("`{}=` needs two values, `(low,high)`", self.name), self.place())
                     .label("with a dash this is a range of numbers")
                     .help("put a comma between low and high")
-                    .fix(self.span(), format!("({low},{high})"))
+                    .fix(self.place(), format!("({low},{high})"))
                     .vdbench(BAD_VALUE),
             );
             return None;
         }
         let [low, high] = self.param.items.as_slice() else {
             problems.push(
-                Diag::error("two-values", format!("`{}=` needs two values, `(low,high)`", self.name), self.span())
+                Diag::error("two-values", format!("`{}=` needs two values, `(low,high)`", self.name), self.place())
                     .label(format!("has {}", self.param.items.len())),
             );
             return None;
         };
         let low = self.pair_part(low, problems)?;
         let high = self.pair_part(high, problems)?;
-        Some(Spanned::new((low, high), self.span()))
+        Some(Spanned::new((low, high), self.place()))
     }
 
     fn pair_part(&self, item: &Item, problems: &mut Problems) -> Option<f64> {
         match number::number(&item.text, self.time) {
             Some(found) => self
-                .check_float(self_percent_ok(self.name, Spanned::new(found.num, item.span)), 0.0, problems)
+                .check_float(area_percent(self.name, Spanned::new(found.num, item.span)), 0.0, problems)
                 .map(|n| n.value),
             None => {
                 problems.bad_value(self.name, item.span, &item.text, "a number");
@@ -314,7 +314,7 @@ pub(crate) fn numeric_name(keyword: &str, name: &str, span: Span) -> Diag {
 }
 
 /// `range=(10%,50%)` is in percent anyway.
-fn self_percent_ok(name: &str, mut num: Spanned<Num>) -> Spanned<Num> {
+fn area_percent(name: &str, mut num: Spanned<Num>) -> Spanned<Num> {
     if matches!(name, "range" | "hotband") {
         num.value.percent = false;
     }

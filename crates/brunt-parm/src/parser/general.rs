@@ -28,7 +28,7 @@ impl Parser {
                 general.pattern = value.text(problems);
             }
             "data_errors" => general.data_errors = data_errors(value, problems),
-            "validate" => general.validate = value.words(),
+            "validate" => general.validate = validate(value, problems),
             "journal" => general.journal = value.words(),
             "startcmd" => general.startcmd.push(hook(value)),
             "endcmd" => general.endcmd.push(hook(value)),
@@ -57,7 +57,7 @@ impl Parser {
             "timeout" => general.timeout = timeout(value, problems),
             _ => general.other.push(value.setting()),
         }
-        self.note_accepted(keyword, value.param.span);
+        self.note_accepted(keyword, value.param);
     }
 }
 
@@ -133,6 +133,18 @@ fn data_errors(value: Value<'_>, problems: &mut Problems) -> Opt<DataErrors> {
             None
         }
     }
+}
+
+/// The words of `validate=`, each by its beginning.
+fn validate(value: Value<'_>, problems: &mut Problems) -> crate::ast::List<String> {
+    const WORDS: [&str; 7] =
+        ["yes", "no", "read_after_write", "no_preread", "time", "ignore_zero_reads", "reportdedupsets"];
+    let unknown = value.param.items.iter().find(|i| i.text.is_empty() || !WORDS.iter().any(|w| w.starts_with(&i.text)));
+    if let Some(item) = unknown {
+        problems.bad_value("validate", item.span, &item.text, &WORDS.join(", "));
+        return None;
+    }
+    value.words()
 }
 
 fn format_sds(value: Value<'_>, problems: &mut Problems) -> Opt<bool> {

@@ -1,5 +1,6 @@
 //! Workloads (`docs/vdbench/raw.md` §6).
 
+use super::rates::note_rate;
 use super::{Draft, Parser};
 use crate::ast::{Num, Opt, SeekPct, Wd, XferSize};
 use crate::diag::Diag;
@@ -27,6 +28,14 @@ impl Parser {
             "stride" => wd.stride = stride(value, problems),
             "priority" => wd.priority = value.small(1, problems),
             "iorate" => {
+                if value.param.items.len() > 1 {
+                    problems.push(
+                        Diag::error("one-value", "`iorate=` of a WD takes one value", value.param.value_span)
+                            .label("a workload has one fixed rate")
+                            .help("a list of rates belongs to a run (`rd=`)"),
+                    );
+                    return;
+                }
                 wd.iorate = value.float(0.0, problems);
                 note_rate(value, problems);
             }
@@ -49,7 +58,7 @@ impl Parser {
             "streams" => wd.streams = streams(value, problems),
             _ => {}
         }
-        self.note_accepted(keyword, value.param.span);
+        self.note_accepted(keyword, value.param);
     }
 
     /// Ends a WD.
@@ -75,23 +84,6 @@ impl Parser {
         } else if draft.keep {
             self.file.wds.push(draft.value);
         }
-    }
-}
-
-/// `iorate=1k` is 1024; says so, for WD and RD.
-pub(super) fn note_rate(value: Value<'_>, problems: &mut Problems) {
-    for item in &value.param.items {
-        let Some(n) = number::number(&item.text, false) else { continue };
-        let what = match n.suffix {
-            number::Suffix::Binary => "suffixes are binary, also for rates",
-            number::Suffix::Hours => "`h` multiplies by 3600, also for rates",
-            _ => continue,
-        };
-        problems.once(
-            &item.text,
-            Diag::note("rate-suffix", format!("`{}` is {} I/Os per second", item.text, n.num.value), item.span)
-                .label(what),
-        );
     }
 }
 
@@ -130,7 +122,7 @@ fn xfersize(value: Value<'_>, problems: &mut Problems) -> Opt<XferSize> {
             let range = XferSize::Range { min: bytes(min), max: bytes(max), align: bytes(align) };
             let fault = if bytes(min) >= bytes(max) {
                 Some((min.span, "min must be below max".to_owned()))
-            } else if bytes(align) % 512 != 0 {
+            } else if !bytes(align).is_multiple_of(512) {
                 Some((align.span, "align must be a multiple of 512".to_owned()))
             } else {
                 None
@@ -161,7 +153,7 @@ fn weighted(list: &[Spanned<Num>], problems: &mut Problems) -> Option<Vec<(u64, 
     for pair in list.chunks_exact(2) {
         let (size, percent) = (pair[0], pair[1]);
         let bytes = size.value.value as u64;
-        if bytes % 512 != 0 {
+        if !bytes.is_multiple_of(512) {
             problems.push(
                 Diag::error("not-512", "a transfer size in a list must be a multiple of 512", size.span)
                     .label(format!("{bytes} is not"))
