@@ -12,7 +12,7 @@ use crate::optional::{self, Overall};
 use crate::rows::Rows;
 use crate::run::Run;
 use crate::runs::{self, RunIds};
-use crate::tally::Scope;
+use crate::tally::{Scope, Times};
 use crate::{boxes, errors, histogram, page, skew, status, swat, usage};
 
 /// Titles are repeated after so many intervals.
@@ -275,8 +275,7 @@ impl Execution {
             let row = flatfile::Row { run: &run.started, label: &label, average: false, figures: &figures };
             sink.line(book::FLATFILE, &flatfile::line(context, at_ms, &row));
         }
-        let block = swat::block(context, &run.started, &run.latest, interval.interval.saturating_sub(1), run.last);
-        block.iter().for_each(|line| sink.line(swat::FILE, line));
+        swat::interval(context, run).iter().for_each(|line| sink.line(swat::FILE, line));
         if context.planned.run_totals {
             self.overall.add(interval);
             sink.replace(optional::FILE, self.overall.text(context, at_ms, interval.interval));
@@ -290,9 +289,11 @@ impl Execution {
             self.skew(&run, at_ms, sink);
             self.warnings(&run, at_ms, sink);
             for file in &self.book.histograms {
-                let Some(scope) = file.subject.scope(&run.started) else { continue };
-                let times = run.times(scope, ended);
-                histogram::lines(&self.context, &times).iter().for_each(|line| sink.line(&file.file, line));
+                let times = match file.subject.scope(&run.started) {
+                    Some(scope) => run.times(scope, ended),
+                    None => Some(Times::default()), // a workload that is not in this run
+                };
+                histogram::lines(&self.context, times.as_ref()).iter().for_each(|line| sink.line(&file.file, line));
             }
         }
         self.run = Some(run);
@@ -310,13 +311,11 @@ impl Execution {
         self.averages += 1;
         let row = flatfile::Row { run: &run.started, label: &label, average: true, figures: &total };
         sink.line(book::FLATFILE, &flatfile::line(context, at_ms, &row));
-        let from = run.started.warmup_intervals.max(1);
-        let block = swat::block(context, &run.started, &run.counted, from, run.last.max(from));
-        block.iter().for_each(|line| sink.line(swat::TOTAL_FILE, line));
+        swat::average(context, run).iter().for_each(|line| sink.line(swat::TOTAL_FILE, line));
     }
 
     fn skew(&mut self, run: &Run, at_ms: i64, sink: &mut Sink) {
-        let tables = skew::tables(&self.context, &run.started, run.total(&self.context));
+        let tables = skew::tables(&self.context, run);
         let time = self.context.clock.tod(at_ms);
         if !tables.is_empty() && !self.seen.skew {
             self.seen.skew = true;
@@ -328,12 +327,10 @@ impl Execution {
 
     /// The boxes after an average.
     fn warnings(&mut self, run: &Run, at_ms: i64, sink: &mut Sink) {
-        let (started, tally) = (&run.started, run.total(&self.context));
-        let skewed = boxes::missed_skew(started, tally);
+        let context = &self.context;
+        let skewed = boxes::missed_skew(context, run);
         let reasons = skewed.is_some().then(boxes::skew_reasons);
-        let hosts = boxes::busy_hosts(&self.context, started, tally);
-        let total = run.average_figures(&self.context, Scope::Total);
-        let workers = total.and_then(|total| boxes::busy_workers(&self.context, started, &total));
+        let (hosts, workers) = (boxes::busy_hosts(context, run), boxes::busy_workers(context, run));
         for (to, lines) in [(ALL, skewed), (CONSOLE, reasons), (ALL, hosts), (ALL, workers)] {
             let lines = lines.map(|lines| boxes::framed(&lines)).unwrap_or_default();
             lines.iter().for_each(|line| self.say(sink, at_ms, to, line));

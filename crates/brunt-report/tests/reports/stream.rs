@@ -45,12 +45,14 @@ pub struct Stream {
     pub planned: Planned,
     at_ms: i64,
     runs: u32,
+    worker_hists: bool,
 }
 
 impl Stream {
     /// Begins an execution.
     pub fn new(compat: Compat, planned: Planned) -> Self {
-        let mut stream = Self { records: Vec::new(), planned, at_ms: START_MS, runs: 0 };
+        let worker_hists = planned.worker_detail || compat == Compat::V50406;
+        let mut stream = Self { records: Vec::new(), planned, at_ms: START_MS, runs: 0, worker_hists };
         stream.push(Event::Opened(opened(compat)));
         stream.push(Event::Argument { text: "-fparmfile".into() });
         stream.push(Event::ParmEcho { lines: vec!["* Contents of parameter file: /w/parmfile".into(), "".into()] });
@@ -132,7 +134,7 @@ impl Stream {
         let by = |count: usize, of: fn(&Io) -> u32| {
             (0..count as u32).map(|n| pair(counted.iter().filter(|io| of(io) == n))).collect::<Vec<_>>()
         };
-        let workers = if self.planned.worker_detail { self.planned.workers.len() } else { 0 };
+        let workers = if self.worker_hists { self.planned.workers.len() } else { 0 };
         let ended = RunEnded {
             run: started.run,
             intervals: intervals.len() as u32,
