@@ -88,7 +88,7 @@ impl Directory {
                 (path, !exists)
             }
         };
-        let path = fs::canonicalize(&path).map_err(failed(&path))?;
+        let path = std::path::absolute(&path).map_err(failed(&path))?;
         remove_old_reports(&path)?;
         if created {
             share(&path);
@@ -217,5 +217,4 @@ fn is_report(name: &str) -> bool {
 }
 
 #[cfg(test)]
-#[path = "directory/tests.rs"]
 mod tests;

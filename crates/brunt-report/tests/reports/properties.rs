@@ -87,7 +87,7 @@ fn check(row: &Row, ios: &[Io], length_ns: u64) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
     fn console_summary_log_and_flat_file_agree(
