@@ -116,6 +116,9 @@ impl Directory {
         for chunk in chunks {
             let (name, done) = match chunk {
                 Chunk::Console(_) | Chunk::Stderr(_) => continue,
+                Chunk::File { name, .. } | Chunk::Replace { name, .. } if name.contains('/') => {
+                    (name, Err(io::Error::new(io::ErrorKind::InvalidInput, "a report's name cannot hold '/'")))
+                }
                 Chunk::File { name, text } => (name, self.append(name, text)),
                 Chunk::Replace { name, text } => (name, self.replace(name, text)),
             };

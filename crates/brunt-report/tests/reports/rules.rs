@@ -404,6 +404,16 @@ fn notices_wait_for_the_links_of_the_summary() {
 }
 
 #[test]
+fn every_line_of_a_message_has_its_time() {
+    let mut stream = in_a_run(true);
+    let text = "first\nsecond".to_owned();
+    stream.push(Event::Aborted { cause: AbortCause::Setup, text, io_errors: 0 });
+    let out = output(&stream.close(157));
+    assert!(out.console.contains("13:30:47.014 first\n13:30:47.014 second\n"));
+    assert_eq!(states(&out).last(), Some(&"Abort requested: first second"));
+}
+
+#[test]
 fn early_ends_are_states_too() {
     let mut stream = in_a_run(true);
     stream.push(Event::EarlyEnd { scope: EndScope::Execution });
