@@ -27,7 +27,7 @@ pub struct Io {
 pub struct Measured {
     pub ios: Vec<Io>,
     pub length_ns: u64,
-    /// Ticks of the processors of every host.
+    /// Ticks of the processors of the first host.
     pub cpu: Option<CpuTicks>,
 }
 
@@ -36,6 +36,11 @@ impl Measured {
     pub fn second(ios: Vec<Io>) -> Self {
         let cpu = CpuTicks { user: 40, system: 10, idle: 50, ..CpuTicks::default() };
         Self { ios, length_ns: 1_000_000_000, cpu: Some(cpu) }
+    }
+
+    /// Ticks of a host: the second one is 10 ticks busier than the first, and so on.
+    pub fn cpu_of(&self, host: u32) -> Option<CpuTicks> {
+        self.cpu.map(|cpu| CpuTicks { user: cpu.user + u64::from(host) * 10, ..cpu })
     }
 }
 
@@ -246,7 +251,7 @@ fn interval(planned: &Planned, started: &RunStarted, number: u32, warmup: bool, 
     let by_host = |host: u32| ios().filter(move |io| host_of(io.worker) == host);
     let host = |host: u32| HostInterval {
         cell: cell(by_host(host)),
-        cpu: measured.cpu,
+        cpu: measured.cpu_of(host),
         read_hist: pair(by_host(host)).read,
         write_hist: pair(by_host(host)).write,
     };
