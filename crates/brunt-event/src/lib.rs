@@ -486,7 +486,7 @@ pub struct RunEnded {
     pub sd_hists: Vec<HistPair>,
     /// By workload of [`RunStarted::workloads`].
     pub wd_hists: Vec<HistPair>,
-    /// By worker, counted intervals only (`slave_detail`).
+    /// By worker, counted intervals only (`slave_detail`, and the older layout where a host has several workers).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub worker_hists: Vec<HistPair>,
     /// I/Os that failed in this run.

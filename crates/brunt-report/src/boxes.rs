@@ -1,11 +1,9 @@
 //! Framed messages (`docs/vdbench/reports.md` §3, boxes).
 
-use brunt_event::RunStarted;
-
 use crate::context::Context;
-use crate::figures::Figures;
 use crate::number::{commas, fixed};
-use crate::tally::{RunTally, Scope};
+use crate::run::Run;
+use crate::tally::Scope;
 
 /// Percent of processor time above which a host may be the bottleneck.
 const BUSY_CPU: f64 = 80.0;
@@ -22,11 +20,11 @@ pub(crate) fn framed(lines: &[String]) -> Vec<String> {
 }
 
 /// Hosts whose processors were busy, in one box.
-pub(crate) fn busy_hosts(context: &Context, run: &RunStarted, tally: &RunTally) -> Option<Vec<String>> {
+pub(crate) fn busy_hosts(context: &Context, run: &Run) -> Option<Vec<String>> {
     let mut lines = Vec::new();
     for (host, name) in context.planned.hosts.iter().enumerate() {
-        let sums = tally.get(Scope::Host(host), run)?;
-        let used = Figures::of(&sums, false).cpu.map_or(0.0, |cpu| cpu.used());
+        let figures = run.average_figures(context, Scope::Host(host))?;
+        let used = figures.cpu.map_or(0.0, |cpu| cpu.used()); // NaN is not busy
         if used > BUSY_CPU {
             if !lines.is_empty() {
                 lines.push(String::new());
@@ -40,8 +38,9 @@ pub(crate) fn busy_hosts(context: &Context, run: &RunStarted, tally: &RunTally) 
 }
 
 /// More I/Os a second per worker than is good.
-pub(crate) fn busy_workers(context: &Context, run: &RunStarted, total: &Figures) -> Option<Vec<String>> {
-    let workers = run.workers.len().max(1);
+pub(crate) fn busy_workers(context: &Context, run: &Run) -> Option<Vec<String>> {
+    let total = run.average_figures(context, Scope::Total)?;
+    let workers = run.started.workers.len().max(1);
     let (per_worker, limit) = (total.rate / workers as f64, context.planned.ios_per_worker);
     if limit <= 0.0 || per_worker <= limit {
         return None;
@@ -51,17 +50,18 @@ pub(crate) fn busy_workers(context: &Context, run: &RunStarted, total: &Figures)
         format!("Warning: total amount of i/o per second per slave ({per_worker}) greater than {limit}."),
         "More worker processes ('jvms=' in an HD, or -m) may give a higher rate.".to_owned(),
         String::new(),
-        format!("rd={} actively used {workers} slaves. ", run.plan.name),
+        format!("rd={} actively used {workers} slaves. ", run.started.plan.name),
     ])
 }
 
 /// The workload that is farthest from its requested skew.
-pub(crate) fn missed_skew(run: &RunStarted, tally: &RunTally) -> Option<Vec<String>> {
-    if run.uncontrolled || run.workloads.len() < 2 {
+pub(crate) fn missed_skew(context: &Context, run: &Run) -> Option<Vec<String>> {
+    let started = &run.started;
+    if started.uncontrolled || started.workloads.len() < 2 {
         return None;
     }
-    let deltas = run.workloads.iter().enumerate().filter_map(|(place, workload)| {
-        let observed = observed_skew(run, tally, place)?;
+    let deltas = started.workloads.iter().enumerate().filter_map(|(place, workload)| {
+        let observed = observed_skew(context, run, place)?;
         Some((workload.name.as_str(), (workload.skew? - observed).abs()))
     });
     let (name, delta) = deltas.reduce(|worst, next| if next.1 > worst.1 { next } else { worst })?;
@@ -87,8 +87,8 @@ pub(crate) fn skew_reasons() -> Vec<String> {
 }
 
 /// Observed share of a workload in percent; `None` when nothing was done at all.
-pub(crate) fn observed_skew(run: &RunStarted, tally: &RunTally, place: usize) -> Option<f64> {
-    let ops = |scope| tally.get(scope, run).map(|sums| sums.cell.both().ops);
+pub(crate) fn observed_skew(context: &Context, run: &Run, place: usize) -> Option<f64> {
+    let ops = |scope| run.average(context, scope).map(|sums| sums.cell.both().ops);
     let (part, all) = (ops(Scope::Wd(place))?, ops(Scope::Total)?);
     (all > 0).then(|| 100.0 * part as f64 / all as f64)
 }

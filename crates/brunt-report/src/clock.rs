@@ -10,9 +10,10 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// A clock of an IANA zone; UTC when the name is empty or unknown here.
+    /// A clock of a zone, given by its IANA name or as a POSIX rule (`CET-1CEST,M3.5.0,M10.5.0/3`); UTC when it is empty
+    /// or unknown here.
     pub fn new(zone: &str) -> Self {
-        Self { zone: TimeZone::get(zone).unwrap_or(TimeZone::UTC) }
+        Self { zone: TimeZone::get(zone).or_else(|_| TimeZone::posix(zone)).unwrap_or(TimeZone::UTC) }
     }
 
     /// `HH:mm:ss.SSS`, 12 characters.
@@ -85,6 +86,12 @@ mod tests {
         let clock = Clock::new("Europe/Berlin");
         assert_eq!(clock.tod(AT), "14:30:45.042");
         assert_eq!(clock.stamp(AT), "11/30/2026-14:30:45-CET");
+    }
+
+    #[test]
+    fn rules_are_zones_too() {
+        assert_eq!(Clock::new("CET-1CEST,M3.5.0,M10.5.0/3").stamp(AT), "11/30/2026-14:30:45-CET");
+        assert_eq!(Clock::new("no such zone").stamp(AT), "11/30/2026-13:30:45-UTC");
     }
 
     #[test]

@@ -88,7 +88,7 @@ impl Directory {
                 (path, !exists)
             }
         };
-        let path = fs::canonicalize(&path).map_err(failed(&path))?;
+        let path = std::path::absolute(&path).map_err(failed(&path))?;
         remove_old_reports(&path)?;
         if created {
             share(&path);
@@ -116,6 +116,9 @@ impl Directory {
         for chunk in chunks {
             let (name, done) = match chunk {
                 Chunk::Console(_) | Chunk::Stderr(_) => continue,
+                Chunk::File { name, .. } | Chunk::Replace { name, .. } if name.contains('/') => {
+                    (name, Err(io::Error::new(io::ErrorKind::InvalidInput, "a report's name cannot hold '/'")))
+                }
                 Chunk::File { name, text } => (name, self.append(name, text)),
                 Chunk::Replace { name, text } => (name, self.replace(name, text)),
             };
@@ -217,5 +220,4 @@ fn is_report(name: &str) -> bool {
 }
 
 #[cfg(test)]
-#[path = "directory/tests.rs"]
 mod tests;

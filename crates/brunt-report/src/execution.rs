@@ -1,24 +1,18 @@
 //! An execution in progress: what each event does to the reports.
 
-use brunt_event::{AbortCause, Event, Interval, IoFailed, Opened, Record, RunEnded, RunStarted};
+use brunt_event::{Event, Opened, Record};
 
 use crate::book::{self, Book};
 use crate::chunk::Sink;
 use crate::context::Context;
-use crate::flatfile;
-use crate::message::{self, ALL, CONSOLE, LOG, To};
-use crate::number::commas;
-use crate::optional::{self, Overall};
-use crate::rows::Rows;
+use crate::message::{self, CONSOLE, LOG, To};
+use crate::optional::Overall;
 use crate::run::Run;
-use crate::runs::{self, RunIds};
-use crate::tally::Scope;
-use crate::{boxes, errors, histogram, page, skew, status, swat, usage};
+use crate::runs::RunIds;
+use crate::{page, status, usage};
 
-/// Titles are repeated after so many intervals.
-const INTERVALS_PER_TITLE: u32 = 30;
-/// Titles of `totals.html` are repeated after so many runs.
-const RUNS_PER_TITLE: u32 = 15;
+mod ending;
+mod running;
 
 /// What has happened once.
 #[derive(Debug, Default)]
@@ -165,7 +159,8 @@ impl Execution {
     }
 
     fn set_state(&self, sink: &mut Sink, at_ms: i64, state: &str) {
-        sink.line(status::FILE, &status::line(&self.context, at_ms, state, None));
+        let state = state.replace('\n', " "); // a state is one line
+        sink.line(status::FILE, &status::line(&self.context, at_ms, &state, None));
     }
 
     fn set_run_state(&self, sink: &mut Sink, at_ms: i64, state: &str) {
@@ -174,19 +169,20 @@ impl Execution {
         }
     }
 
-    /// Writes a message line.
+    /// Writes a message: a line with its time, or several if the text has several.
     fn say(&mut self, sink: &mut Sink, at_ms: i64, to: To, text: &str) {
-        let line = format!("{} {text}", self.context.clock.tod(at_ms));
-        if to.console {
-            sink.console(&line);
-        }
-        if to.log {
-            sink.line(book::LOG, &line);
-        }
-        if to.summary {
-            match self.seen.run || self.seen.cut {
-                true => sink.line(book::SUMMARY, &line),
-                false => self.waiting.push(line),
+        let time = self.context.clock.tod(at_ms);
+        for line in text.split('\n').map(|line| format!("{time} {line}")) {
+            if to.console {
+                sink.console(&line);
+            }
+            if to.log {
+                sink.line(book::LOG, &line);
+            }
+            match (to.summary, self.seen.run || self.seen.cut) {
+                (true, true) => sink.line(book::SUMMARY, &line),
+                (true, false) => self.waiting.push(line),
+                (false, _) => {}
             }
         }
     }
@@ -211,204 +207,11 @@ impl Execution {
         text.lines().for_each(|line| sink.line(book::CONFIG, line));
     }
 
-    fn start_run(&mut self, started: &RunStarted, at_ms: i64, sink: &mut Sink) {
-        let id = self.ids.start(&started.plan, &self.context.planned.runs, !self.seen.later_pass);
-        if !self.seen.run {
-            self.first_run(id, started, sink);
-        }
-        self.seen.run = true;
-        self.release_summary(sink);
-        let time = self.context.clock.tod(at_ms);
-        let text = format!("{time} Starting {}", runs::description(&started.plan));
-        sink.console(&text);
-        if self.context.layout.is_old() {
-            sink.line(book::LOG, &text);
-        }
-        let line = runs::start_line(id, &time, &started.plan);
-        for file in &self.book.announced {
-            ["", &line, ""].iter().for_each(|line| sink.line(file, line));
-        }
-        self.run = Some(Run::new(started));
-        self.set_run_state(sink, at_ms, "Starting");
-    }
-
-    /// Before the first run: pages of SDs and workloads, and the links to the runs in all pages.
-    fn first_run(&mut self, id: usize, started: &RunStarted, sink: &mut Sink) {
-        self.book.open_subjects(&self.context, started, sink);
-        let planned = &self.context.planned.runs;
-        let unplanned = (id > planned.len()).then_some((id, &started.plan));
-        let planned = planned.iter().enumerate().map(|(place, run)| (place + 1, run));
-        let links = runs::links(unplanned.into_iter().chain(planned));
-        for file in &self.book.announced {
-            sink.line(file, "");
-            links.iter().for_each(|line| sink.line(file, line));
-            sink.line(file, "");
-        }
-        if self.book.has_config {
-            let label = if self.context.layout.is_old() { "Link to config file:" } else { "Link to config output:" };
-            sink.line(book::SUMMARY, &page::link(label, book::CONFIG, "config"));
-        }
-        for file in [swat::FILE, swat::TOTAL_FILE] {
-            swat::head(&self.context, started.start_ms).iter().for_each(|line| sink.line(file, line));
-        }
-    }
-
-    fn max_data(&mut self, limit: u64, at_ms: i64, sink: &mut Sink) {
-        let name = self.run.as_ref().map(|run| run.started.plan.name.clone()).unwrap_or_default();
-        self.say(sink, at_ms, CONSOLE, &message::max_data(&name, limit));
-    }
-
-    fn interval(&mut self, interval: &Interval, at_ms: i64, sink: &mut Sink) {
-        let context = &self.context;
-        let Some(run) = &mut self.run else { return };
-        run.add(interval);
-        let run: &Run = run;
-        let label = interval.interval.to_string();
-        let titles = interval.interval % INTERVALS_PER_TITLE == 1;
-        let rows = Rows { context, at_ms, label: &label, titles };
-        rows.write(&self.book, run, |scope| run.interval_figures(context, scope), sink);
-        if !self.seen.interval {
-            self.seen.interval = true;
-            flatfile::intro(context).iter().for_each(|line| sink.line(book::FLATFILE, line));
-        }
-        if let Some(figures) = run.interval_figures(context, Scope::Total) {
-            let row = flatfile::Row { run: &run.started, label: &label, average: false, figures: &figures };
-            sink.line(book::FLATFILE, &flatfile::line(context, at_ms, &row));
-        }
-        let block = swat::block(context, &run.started, &run.latest, interval.interval.saturating_sub(1), run.last);
-        block.iter().for_each(|line| sink.line(swat::FILE, line));
-        if context.planned.run_totals {
-            self.overall.add(interval);
-            sink.replace(optional::FILE, self.overall.text(context, at_ms, interval.interval));
-        }
-    }
-
-    fn end_run(&mut self, ended: &RunEnded, at_ms: i64, sink: &mut Sink) {
-        let Some(run) = self.run.take() else { return };
-        if ended.complete && run.last > 0 {
-            self.average(&run, at_ms, sink);
-            self.skew(&run, at_ms, sink);
-            self.warnings(&run, at_ms, sink);
-            for file in &self.book.histograms {
-                let Some(scope) = file.subject.scope(&run.started) else { continue };
-                let times = run.times(scope, ended);
-                histogram::lines(&self.context, &times).iter().for_each(|line| sink.line(&file.file, line));
-            }
-        }
-        self.run = Some(run);
-    }
-
-    fn average(&mut self, run: &Run, at_ms: i64, sink: &mut Sink) {
-        let context = &self.context;
-        let label = run.average_label();
-        let figures = |scope| run.average_figures(context, scope);
-        let rows = Rows { context, at_ms, label: &label, titles: false };
-        rows.write(&self.book, run, figures, sink);
-        let Some(total) = figures(Scope::Total) else { return };
-        let rows = Rows { titles: self.averages.is_multiple_of(RUNS_PER_TITLE), ..rows };
-        rows.lines(&total).iter().for_each(|line| sink.line(book::TOTALS, line));
-        self.averages += 1;
-        let row = flatfile::Row { run: &run.started, label: &label, average: true, figures: &total };
-        sink.line(book::FLATFILE, &flatfile::line(context, at_ms, &row));
-        let from = run.started.warmup_intervals.max(1);
-        let block = swat::block(context, &run.started, &run.counted, from, run.last.max(from));
-        block.iter().for_each(|line| sink.line(swat::TOTAL_FILE, line));
-    }
-
-    fn skew(&mut self, run: &Run, at_ms: i64, sink: &mut Sink) {
-        let tables = skew::tables(&self.context, &run.started, run.total(&self.context));
-        let time = self.context.clock.tod(at_ms);
-        if !tables.is_empty() && !self.seen.skew {
-            self.seen.skew = true;
-            sink.line(skew::FILE, &format!("{time} "));
-            sink.line(skew::FILE, &format!("{time} Counts reported below are for non-warmup intervals."));
-        }
-        tables.iter().for_each(|line| sink.line(skew::FILE, &format!("{time} {line}")));
-    }
-
-    /// The boxes after an average.
-    fn warnings(&mut self, run: &Run, at_ms: i64, sink: &mut Sink) {
-        let (started, tally) = (&run.started, run.total(&self.context));
-        let skewed = boxes::missed_skew(started, tally);
-        let reasons = skewed.is_some().then(boxes::skew_reasons);
-        let hosts = boxes::busy_hosts(&self.context, started, tally);
-        let total = run.average_figures(&self.context, Scope::Total);
-        let workers = total.and_then(|total| boxes::busy_workers(&self.context, started, &total));
-        for (to, lines) in [(ALL, skewed), (CONSOLE, reasons), (ALL, hosts), (ALL, workers)] {
-            let lines = lines.map(|lines| boxes::framed(&lines)).unwrap_or_default();
-            lines.iter().for_each(|line| self.say(sink, at_ms, to, line));
-        }
-    }
-
-    fn io_failed(&mut self, failed: &IoFailed, at_ms: i64, sink: &mut Sink) {
-        self.io_errors += 1;
-        let text = errors::line(&self.context, failed);
-        let time = self.context.clock.tod(at_ms);
-        self.say(sink, at_ms, CONSOLE, &text);
-        sink.line(errors::FILE, &format!("{time} {text}"));
-        if !self.seen.io_error && !self.context.layout.is_old() {
-            self.set_state(sink, at_ms, "I/O error detected. See errorlog.html");
-        }
-        self.seen.io_error = true;
-    }
-
     fn worker_log(&self, worker: u32, worker_ms: i64, text: &str, at_ms: i64, sink: &mut Sink) {
         let clock = &self.context.clock;
         let file = format!("{}.stdout.html", self.context.worker(worker));
-        sink.line(&file, &format!("{} {} {text}", clock.tod(at_ms), clock.tod(worker_ms)));
-    }
-
-    fn interrupted(&mut self, sink: &mut Sink) {
-        self.release_summary(sink);
-        self.seen.cut = true;
-        let name = if self.context.layout.is_old() { "vdbench" } else { "Vdbench" };
-        sink.console(&format!("CTRL-C requested. {name} terminating"));
-        if self.io_errors > 0 {
-            sink.console(&format!("Total Data Validation or I/O error count: {}", commas(self.io_errors)));
-        }
-    }
-
-    fn aborted(&mut self, cause: AbortCause, text: &str, io_errors: u64, at_ms: i64, sink: &mut Sink) {
-        self.release_summary(sink);
-        self.seen.cut = true;
-        if cause == AbortCause::IoErrors {
-            let count = format!("Total Data Validation or I/O error count: {}", commas(io_errors));
-            ["*", &count, "*"].iter().for_each(|line| self.say(sink, at_ms, ALL, line));
-        }
-        // Problems of the file were shown with their places; under our own name that is enough.
-        let shown = matches!(cause, AbortCause::Parameters | AbortCause::Usage) && self.seen.diagnostic;
-        let to = if shown && !self.context.opened.as_vdbench { LOG } else { CONSOLE };
-        ["", text, ""].iter().for_each(|line| self.say(sink, at_ms, to, line));
-        match (self.context.opened.as_vdbench, shown) {
-            (true, _) => sink.stderr(&format!("RuntimeException: {text}")),
-            (false, false) => sink.stderr(&format!("error: {text}")),
-            (false, true) => {}
-        }
-        self.set_state(sink, at_ms, "Shutting down slaves");
-        if !self.context.layout.is_old() {
-            self.set_state(sink, at_ms, &format!("Abort requested: {text}"));
-        }
-    }
-
-    fn closed(&mut self, status: i32, at_ms: i64, sink: &mut Sink) {
-        self.release_summary(sink);
-        if self.seen.cut || status != 0 {
-            return;
-        }
-        let simulated = self.context.opened.simulate;
-        if !simulated {
-            self.set_state(sink, at_ms, "Shutting down slaves");
-        }
-        if !simulated || self.context.layout.is_old() {
-            self.set_state(sink, at_ms, "Vdbench complete");
-        }
-        let what = if simulated { "simulation" } else { "execution" };
-        let text = format!("Vdbench {what} completed successfully");
-        let directory = self.context.opened.directory.clone();
-        self.say(sink, at_ms, CONSOLE, &format!("{text}. Output directory: {directory} "));
-        sink.console("");
-        sink.line(book::LOG, "");
-        sink.line(book::SUMMARY, &format!("{} {text}", self.context.clock.tod(at_ms)));
+        let (here, there) = (clock.tod(at_ms), clock.tod(worker_ms));
+        text.split('\n').for_each(|line| sink.line(&file, &format!("{here} {there} {line}")));
     }
 }
 

@@ -15,8 +15,9 @@ const DEFAULT_BOUNDS_US: [u64; 26] = [
     100_000, 200_000, 400_000, 600_000, 800_000, 1_000_000, 2_000_000,
 ];
 
-/// The lines of a run.
-pub(crate) fn lines(context: &Context, times: &Times) -> Vec<String> {
+/// The lines of a run; `None`: times were not recorded for this page.
+pub(crate) fn lines(context: &Context, times: Option<&Times>) -> Vec<String> {
+    let Some(times) = times else { return vec!["Response times were not recorded for this report.".to_owned()] };
     let blocks: Vec<(&str, SparseHistogram)> = match (times.read.is_empty(), times.write.is_empty()) {
         (true, true) => return vec!["No statistics generated for this run.".to_owned()],
         (false, true) => vec![("Only reads done for this workload:", times.read.clone())],

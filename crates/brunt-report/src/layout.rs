@@ -190,5 +190,4 @@ pub(crate) fn skew_row(figures: &Figures) -> String {
 }
 
 #[cfg(test)]
-#[path = "layout/tests.rs"]
 mod tests;

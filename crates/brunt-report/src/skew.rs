@@ -1,13 +1,12 @@
 //! `skew.html`: how the work was shared out (`docs/vdbench/reports.md` §9.1).
 
-use brunt_event::RunStarted;
-
 use crate::boxes::observed_skew;
 use crate::context::Context;
 use crate::figures::Figures;
 use crate::layout::{skew_row, skew_title};
 use crate::number::fixed;
-use crate::tally::{RunTally, Scope};
+use crate::run::Run;
+use crate::tally::Scope;
 
 /// Name of the file.
 pub(crate) const FILE: &str = "skew.html";
@@ -27,14 +26,13 @@ const SHOWN_DELTA: f64 = 0.10;
 /// What a table needs.
 struct Table<'a> {
     context: &'a Context,
-    run: &'a RunStarted,
-    tally: &'a RunTally,
+    run: &'a Run,
     width: usize,
 }
 
 /// The tables of a run, without times; empty if nothing was shared.
-pub(crate) fn tables(context: &Context, run: &RunStarted, tally: &RunTally) -> Vec<String> {
-    let table = Table { context, run, tally, width: name_width(context, run) };
+pub(crate) fn tables(context: &Context, run: &Run) -> Vec<String> {
+    let table = Table { context, run, width: name_width(context, run) };
     let mut lines = table.workers();
     lines.extend(table.hosts());
     lines.extend(table.sds());
@@ -43,10 +41,11 @@ pub(crate) fn tables(context: &Context, run: &RunStarted, tally: &RunTally) -> V
 }
 
 /// Width of the name column: that of the longest name of anything.
-fn name_width(context: &Context, run: &RunStarted) -> usize {
+fn name_width(context: &Context, run: &Run) -> usize {
     let planned = &context.planned;
     let names = planned.hosts.iter().chain(&planned.wds).chain(planned.sds.iter().map(|sd| &sd.name));
-    let names = names.chain(planned.workers.iter().map(|w| &w.label)).chain(run.workloads.iter().map(|w| &w.name));
+    let names =
+        names.chain(planned.workers.iter().map(|w| &w.label)).chain(run.started.workloads.iter().map(|w| &w.name));
     names.map(|name| name.chars().count()).max().unwrap_or(0)
 }
 
@@ -91,20 +90,20 @@ impl Table<'_> {
     }
 
     fn workloads(&self) -> Vec<String> {
-        if self.run.workloads.len() < 2 {
+        if self.run.started.workloads.len() < 2 {
             return Vec::new();
         }
         let mut lines = ["", "Calculated versus requested workload skew. (Delta only shown if > 0.10% absolute)"]
             .map(str::to_owned)
             .to_vec();
         lines.push("Note that for an Uncontrolled MAX run workload skew is irrelevant.".to_owned());
-        if self.run.uncontrolled {
+        if self.run.started.uncontrolled {
             lines.push("This was an Uncontrolled MAX run.".to_owned());
         }
         lines.extend(self.titles("WD:", ["      skew     skew    skew ", " requested observed   delta "]));
         let mut sums = (Some(0.0), None);
-        for (place, workload) in self.run.workloads.iter().enumerate() {
-            let observed = observed_skew(self.run, self.tally, place);
+        for (place, workload) in self.run.started.workloads.iter().enumerate() {
+            let observed = observed_skew(self.context, self.run, place);
             sums = (add(sums.0, workload.skew), observed.map(|o| o + sums.1.unwrap_or(0.0)).or(sums.1));
             if let Some(figures) = self.figures(Scope::Wd(place)) {
                 lines.push(self.row(&workload.name, &figures) + &skew_columns(workload.skew, observed, true));
@@ -135,8 +134,7 @@ impl Table<'_> {
     }
 
     fn figures(&self, scope: Scope) -> Option<Figures> {
-        let sums = self.tally.get(scope, self.run)?;
-        Some(Figures::of(&sums, self.context.opened.decimal_mb))
+        self.run.average_figures(self.context, scope)
     }
 }
 

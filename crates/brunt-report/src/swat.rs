@@ -1,10 +1,10 @@
 //! `swat_mon.txt` and `swat_mon_total.txt`: rows for another product (`docs/vdbench/reports.md` §13).
 
-use brunt_event::RunStarted;
 use brunt_stats::Cell;
 
 use crate::context::Context;
-use crate::tally::{RunTally, Scope};
+use crate::run::Run;
+use crate::tally::{Scope, Tally};
 
 /// A block per interval.
 pub(crate) const FILE: &str = "swat_mon.txt";
@@ -20,18 +20,26 @@ pub(crate) fn head(context: &Context, start_ms: i64) -> Vec<String> {
     [format!(":date {}", context.clock.swat(start_ms)), ":fixed_data".to_owned()].into_iter().chain(sds).collect()
 }
 
-/// A block: the sums from the end of interval `from` (0: the start of the run) to the end of interval `to`.
-pub(crate) fn block(context: &Context, run: &RunStarted, tally: &RunTally, from: u32, to: u32) -> Vec<String> {
+/// The block of the last interval.
+pub(crate) fn interval(context: &Context, run: &Run) -> Vec<String> {
+    block(context, run, run.last.saturating_sub(1), |scope| run.interval(scope))
+}
+
+/// The block of an average.
+pub(crate) fn average(context: &Context, run: &Run) -> Vec<String> {
+    block(context, run, run.started.warmup_intervals.max(1), |scope| run.average(context, scope))
+}
+
+/// A block from the end of interval `from` (0: the start of the run) to the end of the last one.
+fn block(context: &Context, run: &Run, from: u32, of: impl Fn(Scope) -> Option<Tally>) -> Vec<String> {
+    let started = &run.started;
     let at = |interval: u32| {
-        let offset_ms = i64::from(interval) * i64::from(run.plan.interval) * 1_000;
-        context.clock.swat(run.start_ms.saturating_add(offset_ms))
+        let offset_ms = i64::from(interval) * i64::from(started.plan.interval) * 1_000;
+        context.clock.swat(started.start_ms.saturating_add(offset_ms))
     };
     let mut lines = vec![":".to_owned(), ":vdbench503_vdbench_data_for_swat303".to_owned()];
-    lines.push(format!(":date {} {}", at(from), at(to)));
-    for sd in &run.sds {
-        let sums = tally.get(Scope::Sd(*sd as usize), run).unwrap_or_default();
-        lines.push(row(*sd, &sums.cell));
-    }
+    lines.push(format!(":date {} {}", at(from), at(run.last.max(from))));
+    lines.extend(started.sds.iter().map(|sd| row(*sd, &of(Scope::Sd(*sd as usize)).unwrap_or_default().cell)));
     lines
 }
 

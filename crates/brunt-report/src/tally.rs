@@ -1,12 +1,12 @@
 //! Sums over intervals, by what they belong to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use brunt_event::{Interval, RunStarted};
 use brunt_stats::{Cell, CpuTicks, SparseHistogram};
 
-/// What a row of numbers is about. Numbers are indices in the lists of [`brunt_event::Planned`], but SDs and workloads
-/// of a run are positions in the lists of its [`RunStarted`].
+/// What a row of numbers is about. Numbers are indices in the lists of [`brunt_event::Planned`], but a workload's is its
+/// place in the list of its [`RunStarted`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Scope {
     /// Everything.
@@ -31,6 +31,40 @@ impl Scope {
         match self {
             Self::Total | Self::Sd(_) | Self::Wd(_) => None,
             Self::Host(host) | Self::Worker(_, host) | Self::HostSd(host, _) | Self::WorkerSd(_, host, _) => Some(host),
+        }
+    }
+}
+
+/// What takes part in a run.
+#[derive(Debug, Default)]
+pub(crate) struct Parts {
+    /// Place of each SD in the run's list.
+    sds: HashMap<usize, usize>,
+    workers: HashSet<usize>,
+    workloads: usize,
+}
+
+impl Parts {
+    pub(crate) fn of(run: &RunStarted) -> Self {
+        Self {
+            sds: run.sds.iter().zip(0..).map(|(sd, place)| (*sd as usize, place)).collect(),
+            workers: run.workers.iter().map(|worker| *worker as usize).collect(),
+            workloads: run.workloads.len(),
+        }
+    }
+
+    /// Place of an SD in the run's list.
+    pub(crate) fn sd(&self, sd: usize) -> Option<usize> {
+        self.sds.get(&sd).copied()
+    }
+
+    fn has(&self, scope: Scope) -> bool {
+        match scope {
+            Scope::Total | Scope::Host(_) => true,
+            Scope::Worker(worker, _) => self.workers.contains(&worker),
+            Scope::Sd(sd) | Scope::HostSd(_, sd) => self.sds.contains_key(&sd),
+            Scope::WorkerSd(worker, _, sd) => self.workers.contains(&worker) && self.sds.contains_key(&sd),
+            Scope::Wd(place) => place < self.workloads,
         }
     }
 }
@@ -121,30 +155,20 @@ impl RunTally {
     }
 
     /// The sums of `scope`; zeros where nothing was done, `None` where the run has no such thing.
-    pub(crate) fn get(&self, scope: Scope, run: &RunStarted) -> Option<Tally> {
-        let cell = self.cell(scope, run)?;
+    pub(crate) fn get(&self, scope: Scope, parts: &Parts) -> Option<Tally> {
+        let cell = parts.has(scope).then(|| self.cell(scope, parts).unwrap_or_default())?;
         Some(Tally { cell, length_ns: self.length_ns, cpu: self.cpu(scope.host()) })
     }
 
-    fn cell(&self, scope: Scope, run: &RunStarted) -> Option<Cell> {
-        let zero = Cell::default();
-        let has_sd = |sd: usize| run.sds.iter().any(|used| *used as usize == sd);
+    fn cell(&self, scope: Scope, parts: &Parts) -> Option<Cell> {
         match scope {
             Scope::Total => Some(self.total),
-            Scope::Host(host) => Some(self.hosts.get(host).map_or(zero, |(cell, _)| *cell)),
-            Scope::Worker(worker, _) => {
-                let works = run.workers.iter().any(|used| *used as usize == worker);
-                works.then(|| self.workers.get(worker).copied().unwrap_or(zero))
-            }
-            Scope::Sd(sd) => {
-                let place = run.sds.iter().position(|used| *used as usize == sd)?;
-                Some(self.sds.get(place).copied().unwrap_or(zero))
-            }
-            Scope::Wd(place) => (place < run.workloads.len()).then(|| self.wds.get(place).copied().unwrap_or(zero)),
-            Scope::HostSd(host, sd) => has_sd(sd).then(|| self.host_sds.get(&(host, sd)).copied().unwrap_or(zero)),
-            Scope::WorkerSd(worker, _, sd) => {
-                has_sd(sd).then(|| self.worker_sds.get(&(worker, sd)).copied().unwrap_or(zero))
-            }
+            Scope::Host(host) => self.hosts.get(host).map(|(cell, _)| *cell),
+            Scope::Worker(worker, _) => self.workers.get(worker).copied(),
+            Scope::Sd(sd) => self.sds.get(parts.sd(sd)?).copied(),
+            Scope::Wd(place) => self.wds.get(place).copied(),
+            Scope::HostSd(host, sd) => self.host_sds.get(&(host, sd)).copied(),
+            Scope::WorkerSd(worker, _, sd) => self.worker_sds.get(&(worker, sd)).copied(),
         }
     }
 

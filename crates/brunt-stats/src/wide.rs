@@ -32,3 +32,34 @@ impl Visitor<'_> for Wide {
         Ok(value.into())
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use serde::de::IntoDeserializer;
+    use serde::de::value::{Error, StrDeserializer, U64Deserializer};
+
+    use super::*;
+
+    fn read_text(text: &str) -> Result<u128, Error> {
+        let deserializer: StrDeserializer<Error> = text.into_deserializer();
+        deserialize(deserializer)
+    }
+
+    #[test]
+    fn all_bits_survive() {
+        assert_eq!(read_text(&u128::MAX.to_string()).unwrap(), u128::MAX);
+    }
+
+    #[test]
+    fn small_numbers_may_be_plain() {
+        let deserializer: U64Deserializer<Error> = u64::MAX.into_deserializer();
+        assert_eq!(deserialize(deserializer).unwrap(), u128::from(u64::MAX));
+    }
+
+    #[test]
+    fn other_text_is_refused() {
+        let error = read_text("many").unwrap_err().to_string();
+        assert!(error.contains("a whole number of up to 128 bits"), "{error}");
+    }
+}

@@ -110,3 +110,12 @@ fn a_full_file_is_named_and_the_others_are_written() {
     }
     assert_eq!(fs::read_to_string(temp.path().join("summary.html")).unwrap(), "row\nrow\n");
 }
+
+#[test]
+fn nothing_is_written_elsewhere() {
+    let temp = tempfile::tempdir().unwrap();
+    let mut directory = open(&temp.path().join("out"));
+    let error = directory.write(&[file("../sd1.html", "row\n")]).unwrap_err();
+    assert!(error.to_string().ends_with("/out/../sd1.html': a report's name cannot hold '/'"), "{error}");
+    assert!(!temp.path().join("sd1.html").exists());
+}

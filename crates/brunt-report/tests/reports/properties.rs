@@ -44,50 +44,70 @@ fn shows(text: &str, value: f64) -> bool {
     (printed - value).abs() <= 0.5 * 10f64.powi(-(decimals as i32)) * (1.0 + 1e-9) + value.abs() * 1e-12
 }
 
-/// The numbers of a row computed the plain way: rate, MB/s, bytes, read percent, response times, deviation, queue.
-fn expected(ios: &[Io], length_ns: u64) -> Vec<f64> {
+/// The numbers of a row computed the plain way, in the order of its columns.
+fn expected(compat: Compat, ios: &[Io], length_ns: u64, cpu: &CpuTicks) -> Vec<f64> {
     let seconds = length_ns as f64 / 1e9;
-    let ms = |ios: &[&Io]| ios.iter().map(|io| io.ns as f64 / 1e6).collect::<Vec<f64>>();
+    let times = |wanted: &dyn Fn(&&Io) -> bool| -> Vec<f64> {
+        ios.iter().filter(wanted).map(|io| io.ns as f64 / 1e6).collect()
+    };
+    let (all, reads, writes) = (times(&|_| true), times(&|io| io.read), times(&|io| !io.read));
     let mean = |times: &[f64]| if times.is_empty() { 0.0 } else { times.iter().sum::<f64>() / times.len() as f64 };
-    let all: Vec<&Io> = ios.iter().collect();
-    let reads: Vec<&Io> = ios.iter().filter(|io| io.read).collect();
-    let writes: Vec<&Io> = ios.iter().filter(|io| !io.read).collect();
+    let max = |times: &[f64]| times.iter().copied().fold(0.0, f64::max);
+    let spread: f64 = all.iter().map(|t| (t - mean(&all)).powi(2)).sum();
     let bytes: u64 = ios.iter().map(|io| io.bytes).sum();
     let n = ios.len() as f64;
-    let times = ms(&all);
-    let average = mean(&times);
-    let spread: f64 = times.iter().map(|t| (t - average).powi(2)).sum();
-    let deviation = if ios.len() > 1 { (spread / (n - 1.0)).sqrt() } else { 0.0 };
-    vec![
+    let mut row = vec![
         n / seconds,
         bytes as f64 / 1_048_576.0 / seconds,
         (bytes / (ios.len() as u64).max(1)) as f64,
-        if ios.is_empty() { 0.0 } else { 100.0 * reads.len() as f64 / n },
-        average,
-        mean(&ms(&reads)),
-        mean(&ms(&writes)),
-        deviation,
-        times.iter().sum::<f64>() / 1e3 / seconds,
-    ]
+        100.0 * reads.len() as f64 / n.max(1.0),
+        mean(&all),
+        mean(&reads),
+        mean(&writes),
+    ];
+    match compat {
+        Compat::V50407 => row.extend([max(&reads), max(&writes)]),
+        Compat::V50406 => row.push(max(&all)),
+    }
+    let ticks = (cpu.user + cpu.nice + cpu.system + cpu.idle + cpu.iowait) as f64;
+    row.push(if ios.len() > 1 { (spread / (n - 1.0)).sqrt() } else { 0.0 });
+    row.push(all.iter().sum::<f64>() / 1e3 / seconds);
+    row.push(100.0 * (cpu.user + cpu.system) as f64 / ticks);
+    row.push(100.0 * cpu.system as f64 / ticks);
+    row
 }
 
-/// The same numbers of a printed row.
-fn printed(row: &Row) -> Vec<&str> {
-    let tail = row.numbers.len() - 4; // deviation, queue, two of the processors
-    row.numbers[..7].iter().chain(&row.numbers[tail..tail + 2]).map(String::as_str).collect()
+/// Names of the flat file for the columns of a row.
+fn flat_names(compat: Compat) -> Vec<&'static str> {
+    let mut names = vec!["rate", "MB/sec", "bytes/io", "read%", "resp", "read_resp", "write_resp"];
+    match compat {
+        Compat::V50407 => names.extend(["read_max", "write_max"]),
+        Compat::V50406 => names.push("resp_max"),
+    }
+    names.extend(["resp_std", "queue_depth", "cpu_used", "cpu_kernel"]);
+    names
 }
 
-fn check(row: &Row, ios: &[Io], length_ns: u64) -> Result<(), TestCaseError> {
-    let expected = expected(ios, length_ns);
-    let printed = printed(row);
-    for (place, (text, value)) in printed.iter().zip(&expected).enumerate() {
-        prop_assert!(shows(text, *value), "number {place} of {row:?} should show {value}");
+fn check(compat: Compat, row: &Row, ios: &[Io], length_ns: u64, cpu: &CpuTicks) -> Result<(), TestCaseError> {
+    let expected = expected(compat, ios, length_ns, cpu);
+    prop_assert_eq!(row.numbers.len(), expected.len());
+    for ((text, value), name) in row.numbers.iter().zip(&expected).zip(flat_names(compat)) {
+        prop_assert!(shows(text, *value), "{name} of {row:?} should show {value}");
     }
     Ok(())
 }
 
+/// Ticks of some hosts over some intervals.
+fn cpu(intervals: &[Measured], hosts: std::ops::Range<u32>) -> CpuTicks {
+    let ticks = intervals.iter().flat_map(|measured| hosts.clone().filter_map(|host| measured.cpu_of(host)));
+    ticks.fold(CpuTicks::default(), |mut sum, cpu| {
+        sum.merge(&cpu);
+        sum
+    })
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
     fn console_summary_log_and_flat_file_agree(
@@ -103,16 +123,16 @@ proptest! {
         let averages: Vec<Row> = console.iter().filter(|row| row.is_average()).cloned().collect();
         prop_assert_eq!(averages, rows(out.file("totals.html")));
 
-        let names = ["rate", "MB/sec", "bytes/io", "read%", "resp", "read_resp", "write_resp", "resp_std", "queue_depth"];
         let flat = flat(out.file("flatfile.html"));
         prop_assert_eq!(flat.len(), console.len());
         for (fields, row) in flat.iter().zip(&console) {
             prop_assert_eq!(&fields["Interval"], &row.label);
-            for (name, text) in names.iter().zip(printed(row)) {
-                let value: f64 = fields[*name].parse().unwrap();
+            for (name, text) in flat_names(compat).into_iter().zip(&row.numbers) {
+                let (value, printed): (f64, f64) = (fields[name].parse().unwrap(), text.parse().unwrap());
                 let decimals = text.split_once('.').map_or(0, |(_, fraction)| fraction.len() as i32);
                 let slack = 0.5 * 10f64.powi(-decimals) + 0.5e-4; // both are rounded
-                prop_assert!((value - text.parse::<f64>().unwrap()).abs() <= slack + 1e-9, "{name}: {value}, {text}");
+                let both_nan = value.is_nan() && printed.is_nan();
+                prop_assert!(both_nan || (value - printed).abs() <= slack + 1e-9, "{name}: {value}, {text}");
             }
         }
     }
@@ -122,13 +142,13 @@ proptest! {
         let out = output(&stream(compat, 1, std::slice::from_ref(&intervals)));
         let console = rows(&out.console);
         for (row, measured) in console.iter().zip(&intervals) {
-            check(row, &measured.ios, measured.length_ns)?;
+            check(compat, row, &measured.ios, measured.length_ns, &cpu(std::slice::from_ref(measured), 0..2))?;
         }
         for (sd, name) in SDS.iter().enumerate() {
             let page = rows(out.file(&format!("{name}.html")));
             for (row, measured) in page.iter().zip(&intervals) {
                 let ios: Vec<Io> = measured.ios.iter().filter(|io| io.sd as usize == sd).copied().collect();
-                check(row, &ios, measured.length_ns)?;
+                check(compat, row, &ios, measured.length_ns, &cpu(std::slice::from_ref(measured), 0..2))?;
             }
         }
     }
@@ -145,13 +165,15 @@ proptest! {
         prop_assert_eq!(&average.label, &format!("avg_{}-{}", warmup + 1, intervals.len()));
         let counted = &intervals[warmup as usize..];
         let ios: Vec<Io> = counted.iter().flat_map(|measured| measured.ios.clone()).collect();
-        check(average, &ios, counted.iter().map(|measured| measured.length_ns).sum())?;
+        let length_ns = counted.iter().map(|measured| measured.length_ns).sum();
+        check(compat, average, &ios, length_ns, &cpu(counted, 0..2))?;
         for (n, (name, workers)) in HOSTS.iter().enumerate() {
             let page = rows(out.file(&format!("{name}.html")));
             let first = if n == 0 { 0 } else { 2 };
             let of_host: Vec<Io> =
                 ios.iter().filter(|io| (first..first + workers).contains(&io.worker)).copied().collect();
-            check(page.last().unwrap(), &of_host, counted.iter().map(|measured| measured.length_ns).sum())?;
+            let host = n as u32;
+            check(compat, page.last().unwrap(), &of_host, length_ns, &cpu(counted, host..host + 1))?;
         }
     }
 

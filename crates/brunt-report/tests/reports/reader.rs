@@ -44,10 +44,6 @@ pub struct Row {
 }
 
 impl Row {
-    pub fn number(&self, place: usize) -> f64 {
-        self.numbers[place].parse().unwrap()
-    }
-
     pub fn is_average(&self) -> bool {
         self.label.starts_with("avg_")
     }

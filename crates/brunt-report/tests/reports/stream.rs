@@ -27,7 +27,7 @@ pub struct Io {
 pub struct Measured {
     pub ios: Vec<Io>,
     pub length_ns: u64,
-    /// Ticks of the processors of every host.
+    /// Ticks of the processors of the first host.
     pub cpu: Option<CpuTicks>,
 }
 
@@ -37,6 +37,11 @@ impl Measured {
         let cpu = CpuTicks { user: 40, system: 10, idle: 50, ..CpuTicks::default() };
         Self { ios, length_ns: 1_000_000_000, cpu: Some(cpu) }
     }
+
+    /// Ticks of a host: the second one is 10 ticks busier than the first, and so on.
+    pub fn cpu_of(&self, host: u32) -> Option<CpuTicks> {
+        self.cpu.map(|cpu| CpuTicks { user: cpu.user + u64::from(host) * 10, ..cpu })
+    }
 }
 
 /// A stream in the making.
@@ -45,12 +50,14 @@ pub struct Stream {
     pub planned: Planned,
     at_ms: i64,
     runs: u32,
+    worker_hists: bool,
 }
 
 impl Stream {
     /// Begins an execution.
     pub fn new(compat: Compat, planned: Planned) -> Self {
-        let mut stream = Self { records: Vec::new(), planned, at_ms: START_MS, runs: 0 };
+        let worker_hists = planned.worker_detail || compat == Compat::V50406;
+        let mut stream = Self { records: Vec::new(), planned, at_ms: START_MS, runs: 0, worker_hists };
         stream.push(Event::Opened(opened(compat)));
         stream.push(Event::Argument { text: "-fparmfile".into() });
         stream.push(Event::ParmEcho { lines: vec!["* Contents of parameter file: /w/parmfile".into(), "".into()] });
@@ -132,7 +139,7 @@ impl Stream {
         let by = |count: usize, of: fn(&Io) -> u32| {
             (0..count as u32).map(|n| pair(counted.iter().filter(|io| of(io) == n))).collect::<Vec<_>>()
         };
-        let workers = if self.planned.worker_detail { self.planned.workers.len() } else { 0 };
+        let workers = if self.worker_hists { self.planned.workers.len() } else { 0 };
         let ended = RunEnded {
             run: started.run,
             intervals: intervals.len() as u32,
@@ -244,7 +251,7 @@ fn interval(planned: &Planned, started: &RunStarted, number: u32, warmup: bool, 
     let by_host = |host: u32| ios().filter(move |io| host_of(io.worker) == host);
     let host = |host: u32| HostInterval {
         cell: cell(by_host(host)),
-        cpu: measured.cpu,
+        cpu: measured.cpu_of(host),
         read_hist: pair(by_host(host)).read,
         write_hist: pair(by_host(host)).write,
     };

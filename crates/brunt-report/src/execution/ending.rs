@@ -1,0 +1,76 @@
+//! Failures and ends.
+
+use brunt_event::{AbortCause, IoFailed};
+
+use super::Execution;
+use crate::chunk::Sink;
+use crate::message::{ALL, CONSOLE, LOG};
+use crate::number::commas;
+use crate::{book, errors};
+
+impl Execution {
+    pub(super) fn io_failed(&mut self, failed: &IoFailed, at_ms: i64, sink: &mut Sink) {
+        self.io_errors += 1;
+        let text = errors::line(&self.context, failed);
+        let time = self.context.clock.tod(at_ms);
+        self.say(sink, at_ms, CONSOLE, &text);
+        sink.line(errors::FILE, &format!("{time} {text}"));
+        if !self.seen.io_error && !self.context.layout.is_old() {
+            self.set_state(sink, at_ms, "I/O error detected. See errorlog.html");
+        }
+        self.seen.io_error = true;
+    }
+
+    pub(super) fn interrupted(&mut self, sink: &mut Sink) {
+        self.release_summary(sink);
+        self.seen.cut = true;
+        let name = if self.context.layout.is_old() { "vdbench" } else { "Vdbench" };
+        sink.console(&format!("CTRL-C requested. {name} terminating"));
+        if self.io_errors > 0 {
+            sink.console(&format!("Total Data Validation or I/O error count: {}", commas(self.io_errors)));
+        }
+    }
+
+    pub(super) fn aborted(&mut self, cause: AbortCause, text: &str, io_errors: u64, at_ms: i64, sink: &mut Sink) {
+        self.release_summary(sink);
+        self.seen.cut = true;
+        if cause == AbortCause::IoErrors {
+            let count = format!("Total Data Validation or I/O error count: {}", commas(io_errors));
+            ["*", &count, "*"].iter().for_each(|line| self.say(sink, at_ms, ALL, line));
+        }
+        // Problems of the file were shown with their places; under our own name that is enough.
+        let shown = matches!(cause, AbortCause::Parameters | AbortCause::Usage) && self.seen.diagnostic;
+        let to = if shown && !self.context.opened.as_vdbench { LOG } else { CONSOLE };
+        ["", text, ""].iter().for_each(|line| self.say(sink, at_ms, to, line));
+        match (self.context.opened.as_vdbench, shown) {
+            (true, _) => sink.stderr(&format!("RuntimeException: {text}")),
+            (false, false) => sink.stderr(&format!("error: {text}")),
+            (false, true) => {}
+        }
+        self.set_state(sink, at_ms, "Shutting down slaves");
+        if !self.context.layout.is_old() {
+            self.set_state(sink, at_ms, &format!("Abort requested: {text}"));
+        }
+    }
+
+    pub(super) fn closed(&mut self, status: i32, at_ms: i64, sink: &mut Sink) {
+        self.release_summary(sink);
+        if self.seen.cut || status != 0 {
+            return;
+        }
+        let simulated = self.context.opened.simulate;
+        if !simulated {
+            self.set_state(sink, at_ms, "Shutting down slaves");
+        }
+        if !simulated || self.context.layout.is_old() {
+            self.set_state(sink, at_ms, "Vdbench complete");
+        }
+        let what = if simulated { "simulation" } else { "execution" };
+        let text = format!("Vdbench {what} completed successfully");
+        let directory = self.context.opened.directory.clone();
+        self.say(sink, at_ms, CONSOLE, &format!("{text}. Output directory: {directory} "));
+        sink.console("");
+        sink.line(book::LOG, "");
+        sink.line(book::SUMMARY, &format!("{} {text}", self.context.clock.tod(at_ms)));
+    }
+}
