@@ -121,7 +121,8 @@ fn check_quotes(line: &Mapped, end: usize, problems: &mut Problems) {
 fn check_ignored(line: &Mapped, end: usize, problems: &mut Problems) -> bool {
     let text = line.as_str();
     let rest = text[end..].trim_matches(is_blank);
-    if is_comment(rest) || !has_parameter(rest) {
+    // A blank before the `=` is an error of its own.
+    if is_comment(rest) || rest.starts_with('=') || !has_parameter(rest) {
         return false;
     }
     let start = text.len() - text[end..].trim_start_matches(is_blank).len();
@@ -135,7 +136,7 @@ fn check_ignored(line: &Mapped, end: usize, problems: &mut Problems) -> bool {
     } else {
         diag.label("ignored")
     };
-    let glue = if text[..end].ends_with([',', '=']) || rest.starts_with([',', '=']) { "" } else { "," };
+    let glue = if text[..end].ends_with([',', '=']) || rest.starts_with(',') { "" } else { "," };
     problems.push(diag.help("remove the blank, or begin the comment with `*`").fix(line.span(end..start), glue));
     true
 }
@@ -146,7 +147,7 @@ fn has_parameter(text: &str) -> bool {
         let before = &text[..at];
         let start = before.rfind(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).map_or(0, |i| i + 1);
         let word = before[start..].to_ascii_lowercase();
-        at == 0 || Section::ALL.into_iter().any(|s| keywords::lookup(s, &word).is_some())
+        Section::ALL.into_iter().any(|s| keywords::lookup(s, &word).is_some())
     })
 }
 

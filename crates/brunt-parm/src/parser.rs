@@ -172,7 +172,8 @@ impl Parser {
         if self.skipping {
             return;
         }
-        let Some(keyword) = keywords::lookup(self.section, &param.key) else {
+        // An include is read before lines are parsed; what is met here did not look like one.
+        let Some(keyword) = keywords::lookup(self.section, &param.key).filter(|k| k.name != "include") else {
             return self.unknown(param);
         };
         if self.section != Section::General && matches!(self.current, Current::None) {
@@ -181,13 +182,20 @@ impl Parser {
         }
         self.note_spelling(keyword, param);
         if let Status::Refused(why) = keyword.status {
-            self.problems.push(
-                Diag::error("refused", format!("`{}=` is refused: {why}", keyword.name), param.span)
-                    .label("not supported"),
-            );
+            let message = format!("`{}=` is refused", keyword.name);
+            self.problems.push(Diag::error("refused", message, param.span).label(why));
             return;
         }
         let value = Value { name: keyword.name, param, time: keyword.form == keywords::Form::Seconds };
+        let errors = self.problems.errors();
+        self.dispatch(keyword, value);
+        // What a run does not use depends on the rest of it, and is said at its end.
+        if self.problems.errors() == errors && self.section != Section::Rd {
+            self.note_accepted(keyword, param);
+        }
+    }
+
+    fn dispatch(&mut self, keyword: &'static Keyword, value: Value<'_>) {
         match std::mem::take(&mut self.current) {
             Current::None => self.general(keyword, value),
             Current::Hd(mut draft) => {
