@@ -145,8 +145,8 @@ fn check_ignored(line: &Mapped, end: usize, problems: &mut Problems) -> bool {
 fn has_parameter(text: &str) -> bool {
     text.match_indices('=').any(|(at, _)| {
         let before = &text[..at];
-        let start = before.rfind(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).map_or(0, |i| i + 1);
-        let word = before[start..].to_ascii_lowercase();
+        let stem = before.trim_end_matches(|c: char| c.is_ascii_alphanumeric() || c == '_');
+        let word = before[stem.len()..].to_ascii_lowercase();
         Section::ALL.into_iter().any(|s| keywords::lookup(s, &word).is_some())
     })
 }
