@@ -6,6 +6,7 @@ use std::ops::Range;
 use crate::diag::Diag;
 use crate::problems::Problems;
 use crate::source::Span;
+use crate::suggest;
 use crate::text::Mapped;
 
 /// One value, or one item of a list, without its quotes.
@@ -129,7 +130,7 @@ impl Lexer<'_> {
         let mut diag =
             Diag::error("no-keyword", format!("expected `keyword=value`, found `{found}`"), self.span(range.clone()))
                 .label("no `=` behind it");
-        diag = match missing_equals(found) {
+        diag = match suggest::missing_equals(found) {
             Some(mended) => diag.fix(self.span(range), mended).help("put an `=` between keyword and value"),
             None => diag.help("a comment begins with `*`, `#` or `/`, on each of its lines; no blanks around `=`"),
         };
@@ -309,18 +310,6 @@ impl Scan {
             _ => {}
         }
     }
-}
-
-/// `threads4` is `threads=4` without its `=`.
-fn missing_equals(word: &str) -> Option<String> {
-    use crate::keywords::{Section, is_full_name};
-    let lower = word.to_ascii_lowercase();
-    let split = (2..lower.len()).rev().filter(|n| lower.is_char_boundary(*n)).find(|&n| {
-        let value = &lower[n..];
-        value.starts_with(|c: char| c.is_ascii_digit() || c == '(')
-            && Section::ALL.into_iter().any(|s| is_full_name(s, &lower[..n]))
-    })?;
-    Some(format!("{}={}", &word[..split], &word[split..]))
 }
 
 #[cfg(test)]

@@ -46,8 +46,6 @@ struct Draft<T> {
     keep: bool,
     /// Keywords that were given here and not inherited.
     own: Vec<&'static str>,
-    /// Whether it belongs to file system workloads.
-    files: bool,
 }
 
 impl<T> Draft<T> {
@@ -269,7 +267,7 @@ impl Parser {
             ($kind:ident, $default:ident) => {{
                 let mut value = self.defaults.$default.clone();
                 value.name = (!is_default).then(|| name.clone());
-                Current::$kind(Draft { value, name, is_default, keep, own, files: false })
+                Current::$kind(Draft { value, name, is_default, keep, own })
             }};
         }
         self.current = match section {
@@ -332,6 +330,19 @@ impl Parser {
             return false;
         }
         if let Some(first) = self.names.get(&(section, text.clone())) {
+            if *first == name.span {
+                self.problems.once(
+                    &text,
+                    Diag::error(
+                        "same-for-each-host",
+                        format!("`{text}` is repeated for each host, always by this name"),
+                        name.span,
+                    )
+                    .label("needs `$host` or `#host` in it")
+                    .help("a definition that holds `$host`, `!host` or `#host` is repeated for each host"),
+                );
+                return false;
+            }
             let upper = section.starter().to_uppercase();
             let mut diag = Diag::error(
                 "duplicate-name",

@@ -184,7 +184,7 @@ fn general_parameters() {
          messagescan=no\nsd=s,lun=/a\nwd=w,sd=s,threads=4\nrd=r,wd=w,iorate=1\n");
     let general = file.general;
     assert_eq!(general.data_errors.unwrap().value, DataErrors::Limit { count: 5, seconds: Some(60) });
-    assert_eq!(general.formatsds.unwrap().value, false);
+    assert!(!general.formatsds.unwrap().value);
     assert_eq!(general.compratio.unwrap().value, 2.0);
     let report: Vec<_> = general.report.unwrap().value.iter().map(|r| r.value).collect();
     assert_eq!(report, [ReportOption::HostDetail, ReportOption::NoFsdDetail]);

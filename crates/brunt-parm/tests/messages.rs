@@ -127,6 +127,8 @@ fn hosts_and_storage() {
     hd("old-host-form", "hd=(node1.lab,h1)", 0);
     hd("vdbench-without-slash", "hd=h1,vdbench=vdbench", 1);
     hd("no-jvms", "hd=h1,jvms=0", 1);
+    let same = format!("hd=h1\nhd=h2\n{SD}wd=wd1,sd=sd1,host=$host\n{RD}");
+    check("same-for-each-host", &same, 1);
     hd("unknown-host-keyword", "hd=h1,sytem=x", 1);
     sd("no-lun", "sd=sd1,size=1m", 1);
     sd("lun-in-default", "sd=default,lun=/x\nsd=sd1,lun=/y", 1);

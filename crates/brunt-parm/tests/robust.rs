@@ -5,12 +5,20 @@
 #[path = "support/files.rs"]
 mod files;
 
+use brunt_parm::render::render;
 use brunt_parm::{Parsed, keywords};
 use files::{messages, parse_with};
 use proptest::prelude::*;
 
 fn check(parsed: &Parsed) {
     for diag in &parsed.diags {
+        if let Some(span) = diag.span {
+            let name = &parsed.sources.get(span.file).expect("a source that was read").name;
+            let at = parsed.sources.line_column(span);
+            let place = format!(" --> {name}:{}:{}", at.line, at.column);
+            let text = render(diag, &parsed.sources, false);
+            assert!(text.lines().any(|line| line.ends_with(&place)), "{place} is not in\n{text}");
+        }
         let spans = diag.span.iter().chain(diag.related.iter().map(|(s, _)| s)).chain(diag.fix.iter().map(|(s, _)| s));
         for span in spans {
             let source = parsed.sources.get(span.file).expect("a source that was read");

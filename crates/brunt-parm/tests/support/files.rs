@@ -1,5 +1,7 @@
 //! Texts in memory in place of files.
 
+#![allow(dead_code, reason = "each test uses a part of it")]
+
 use std::collections::BTreeMap;
 
 use brunt_parm::render::render;
