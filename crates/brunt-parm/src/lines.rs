@@ -122,7 +122,9 @@ fn check_ignored(line: &Mapped, end: usize, problems: &mut Problems) -> bool {
     let text = line.as_str();
     let rest = text[end..].trim_matches(is_blank);
     // A blank before the `=` is an error of its own.
-    if is_comment(rest) || rest.starts_with('=') || !has_parameter(rest) {
+    // Nor is a list that a blank cuts in two a comment.
+    let cut = is_open(&text[..end]);
+    if is_comment(rest) || rest.starts_with('=') || !(cut || has_parameter(rest)) {
         return false;
     }
     let start = text.len() - text[end..].trim_start_matches(is_blank).len();
@@ -139,6 +141,20 @@ fn check_ignored(line: &Mapped, end: usize, problems: &mut Problems) -> bool {
     let glue = if text[..end].ends_with([',', '=']) || rest.starts_with(',') { "" } else { "," };
     problems.push(diag.help("remove the blank, or begin the comment with `*`").fix(line.span(end..start), glue));
     true
+}
+
+/// Whether a parenthesis is open at the end of a text.
+fn is_open(text: &str) -> bool {
+    let (mut quoted, mut depth) = (false, 0_i64);
+    for c in text.chars() {
+        match c {
+            '"' => quoted = !quoted,
+            '(' if !quoted => depth += 1,
+            ')' if !quoted => depth -= 1,
+            _ => {}
+        }
+    }
+    depth > 0
 }
 
 /// Whether a text holds `keyword=`.
@@ -199,6 +215,7 @@ mod tests {
             (vec!["rd=a,iorate=100,".into()], vec!["ignored-text"])
         );
         assert_eq!(join(&["sd=a,lun=\"/x y\"\tmy=disk"], None), (vec!["sd=a,lun=\"/x y\"".into()], vec![]));
+        assert_eq!(join(&["rd=a,iorate=(1, 2)"], None), (vec!["rd=a,iorate=(1,".into()], vec!["ignored-text"]));
         assert_eq!(join(&["rd=a * elapsed=4"], None), (vec!["rd=a".into()], vec![]));
     }
 

@@ -86,6 +86,13 @@ fn rates_of_a_run() {
 }
 
 #[test]
+fn a_list_that_a_blank_cuts_is_what_stands_before_it() {
+    let rd = run("iorate=(100, 200),elapsed=4");
+    assert_eq!(rates(&rd), [IoRate::Fixed(100.0)]);
+    assert_eq!(rd.elapsed, None);
+}
+
+#[test]
 fn a_single_rate_ends_an_inherited_list() {
     let file = ok("sd=s,lun=/a\nwd=w,sd=s\nrd=default,wd=w,iorate=(1,2)\nrd=a,iorate=300\nrd=b\nrd=c,iorate=max\n");
     assert_eq!(rates(&file.rds[0]), [IoRate::Fixed(300.0)]);

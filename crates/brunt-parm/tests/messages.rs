@@ -69,6 +69,7 @@ fn lines() {
     rd("blank-before-equals", "rd=rd1,wd=wd1,iorate =100", 1);
     rd("ignored-text", "rd=rd1,wd=wd1,iorate=100, elapsed=60", 0);
     rd("unclosed-parenthesis", "rd=rd1,wd=wd1,iorate=(100,200,elapsed=5", 1);
+    rd("list-cut-by-a-blank", "rd=rd1,wd=wd1,iorate=(100, 200),elapsed=4", 0);
     rd("unmatched-parenthesis", "rd=rd1,wd=wd1,iorate=100),elapsed=5", 1);
     rd("text-behind-a-list", "rd=rd1,wd=wd1,iorate=(100,200)x,elapsed=5", 1);
     rd("empty-item", "rd=rd1,wd=wd1,iorate=(100,,200)", 1);

@@ -49,7 +49,7 @@ fn exclusive(general: &General, problems: &mut Problems) {
             .map(|w| w.span)
     };
     let concatenate = general.concatenatesds.filter(|c| c.value).map(|c| c.span);
-    let dedup = general.other.iter().find(|s| s.keyword == "dedup").map(|s| s.span);
+    let dedup = general.other.iter().find(|s| s.keyword.starts_with("dedup")).map(|s| s.span);
     let pattern = general.pattern.as_ref().map(|p| p.span);
     let validate = on(&general.validate);
     let pairs = [
