@@ -323,7 +323,9 @@ fn thousands_of_definitions_are_read_in_one_pass() {
         assert_eq!(file.sds.len(), n);
         start.elapsed()
     };
-    let (few, many) = (time(1_000), time(16_000));
+    // The best of three, so that other work on the machine does not count.
+    let best = |n| (0..3).map(|_| time(n)).min().unwrap();
+    let (few, many) = (best(1_000), best(16_000));
     // Sixteen times as many; a quadratic pass would take 256 times as long.
     assert!(many < few * 80, "1,000 take {few:?}, 16,000 take {many:?}");
 }
