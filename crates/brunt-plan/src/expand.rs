@@ -6,7 +6,7 @@ mod flags;
 mod hosts;
 mod log;
 mod loops;
-mod names;
+pub(crate) mod names;
 mod rates;
 mod restart;
 mod runs;

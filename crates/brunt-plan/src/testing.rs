@@ -1,10 +1,17 @@
 //! Definitions built by hand for tests. Each value gets a place of its own, so that a test can tell them apart.
 
+#![allow(clippy::panic)]
+
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use brunt_parm::ast::{Arrivals, Distribution, Hd, IoRate, List, Loop, LoopKind, LoopValues, Num, Opt, ParmFile, Rd};
 use brunt_parm::ast::{Sd, SeekPct, Wd, XferSize};
 use brunt_parm::{FileId, Span, Spanned};
+
+use crate::options::Options;
+use crate::plan::Plan;
+use crate::resolve::Resolved;
+use crate::work::{LunFacts, LunKind, LunQuery};
 
 /// A place that no other value has.
 pub(crate) fn place() -> Span {
@@ -99,4 +106,43 @@ pub(crate) fn rd_steps(name: &str, wds: &[&str], steps: &[f64]) -> Rd {
         distribution: some(Distribution { arrivals: Arrivals::Exponential, variable: true, spike: false }),
         ..rd(name, wds, IoRate::Max)
     }
+}
+
+/// The plan of a file that is right.
+pub(crate) fn planned(file: &ParmFile) -> Plan {
+    let mut diags = Vec::new();
+    let plan = crate::expand(file, &Options { seed: 7, ..Options::default() }, &mut diags);
+    plan.unwrap_or_else(|| panic!("{diags:#?}"))
+}
+
+/// A lun that is there and may be used.
+pub(crate) fn facts(query: &LunQuery, kind: LunKind, size: u64) -> LunFacts {
+    LunFacts {
+        sd: query.sd,
+        kind,
+        size,
+        readable: kind != LunKind::Missing,
+        writable: true,
+        identity: None,
+        block_size: None,
+        refusals: Vec::new(),
+        warnings: Vec::new(),
+    }
+}
+
+/// The answers of all hosts, as one function of host and query.
+pub(crate) fn answers(plan: &Plan, answer: impl Fn(usize, &LunQuery) -> LunFacts) -> Vec<Vec<LunFacts>> {
+    (0..plan.hosts.len()).map(|host| plan.lun_queries(host).iter().map(|q| answer(host, q)).collect()).collect()
+}
+
+/// A file resolved, every lun a file of 10 MiB.
+pub(crate) fn resolved(file: &ParmFile) -> Resolved {
+    resolved_as(file, LunKind::File, 10 << 20)
+}
+
+/// A file resolved, every lun of that kind and size.
+pub(crate) fn resolved_as(file: &ParmFile, kind: LunKind, size: u64) -> Resolved {
+    let plan = planned(file);
+    let facts = answers(&plan, |_, query| facts(query, kind, size));
+    plan.resolve(&facts).unwrap_or_else(|problems| panic!("{problems:#?}"))
 }

@@ -77,6 +77,11 @@ impl Names {
     }
 }
 
+/// Whether a name or a wildcard matches a name.
+pub(crate) fn matches(pattern: &str, name: &str) -> bool {
+    pattern.strip_suffix('*').map_or(pattern == name, |prefix| name.starts_with(prefix))
+}
+
 /// The candidate most like `name`: with the fewest edits, case aside, at most a third of its length. What stands before
 /// a wildcard is compared with the beginning of the candidates.
 pub(crate) fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
