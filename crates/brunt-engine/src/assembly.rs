@@ -5,7 +5,7 @@ use std::sync::Arc;
 use brunt_plan::work::{Control, Generator, WorkerShare};
 
 use crate::address::AddressStream;
-use crate::collect::Collector;
+use crate::collect::{Collector, kinds};
 use crate::dispatch::{Dispatcher, Paced};
 use crate::feed::{Feed, Member};
 use crate::lane::Needs;
@@ -120,12 +120,13 @@ pub fn assemble(share: &WorkerShare) -> Assembly {
             }
         };
         let lun: Arc<str> = spec.lun.as_str().into();
+        let kinds: Vec<_> = mine.iter().map(|n| kinds(&share.generators[*n], paced)).collect();
         for lane in 0..spec.threads as usize {
             seats.push(Seat {
                 lane,
                 target,
                 source: source.clone(),
-                writer: recording.lane(mine.len()),
+                writer: recording.lane(&kinds),
                 shared: Arc::clone(&shared),
                 sd: spec.sd,
                 lun: Arc::clone(&lun),
@@ -146,7 +147,7 @@ pub fn assemble(share: &WorkerShare) -> Assembly {
         let all = share.generators.iter().enumerate().map(paced).collect();
         Dispatcher::new(all, queues.clone(), Arc::clone(&shared))
     });
-    let collector = Collector::new(recording, lane_pairs, &share.generators, &share.targets);
+    let collector = Collector::new(recording, lane_pairs, &share.generators, &share.targets, paced);
     let needs = generators.iter().map(|mine| needs(share, mine)).collect();
     Assembly { shared, seats, collector, dispatcher, bell, queues, needs }
 }

@@ -67,3 +67,54 @@ impl Feed {
         None
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tally::Tally;
+    use brunt_plan::work::{Area, Generator, Seek, Xfer};
+
+    fn generator(stream: u64, seek: Seek) -> Generator {
+        Generator {
+            workload: 0,
+            target: 0,
+            stream,
+            rate: 0.0,
+            priority: None,
+            read_pct: 70.0,
+            read_hit_pct: 0.0,
+            write_hit_pct: 0.0,
+            xfer: Xfer::Fixed(4096),
+            seek,
+            miss: Area { low: 0, high: 1 << 20, wrap: None },
+            hit: None,
+            align: None,
+            stride: None,
+            hotband: None,
+            streams: Vec::new(),
+        }
+    }
+
+    fn feed(generators: &[Generator]) -> Feed {
+        let shared = Arc::new(Shared::new(Tally::new(generators)));
+        let member = |(generator, g)| Member { generator, stream: AddressStream::new(g, 1) };
+        Feed::new(generators.iter().enumerate().map(member).collect(), shared)
+    }
+
+    #[test]
+    fn the_sequence_is_that_of_the_generator_whichever_lanes_take_it() {
+        let g = generator(5, Seek::Percent(50.0));
+        let feed = feed(std::slice::from_ref(&g));
+        let lanes = [0, 3, 1, 1, 7, 2, 0, 5];
+        let got = (0..200).filter_map(|n| feed.next(lanes[n % lanes.len()]).map(|o| o.access));
+        assert!(got.eq(AddressStream::new(&g, 1).take(200)));
+    }
+
+    #[test]
+    fn members_take_turns_and_the_rest_goes_on_without_those_that_ended() {
+        let feed = feed(&[generator(1, Seek::Eof), generator(2, Seek::Percent(100.0))]);
+        let got: Vec<u32> = (0..600).filter_map(|lane| feed.next(lane).map(|o| o.local)).collect();
+        assert!(got[..512].chunks(2).all(|pair| pair == [0, 1]));
+        assert!(got.len() == 600 && got[512..].iter().all(|local| *local == 1));
+    }
+}
