@@ -83,6 +83,16 @@ impl AddressStream {
         self.seek == Seek::Eof
     }
 
+    /// Whether the order of its I/Os is of no account: each goes to a random address of its own.
+    pub fn is_unordered(&self) -> bool {
+        let random = match self.seek {
+            Seek::Percent(p) => p >= 100.0,
+            Seek::Poisson { .. } => true,
+            Seek::Eof => false,
+        };
+        random && self.stride.is_none() && self.streams.is_empty()
+    }
+
     /// Whether nothing will come any more.
     pub fn ended(&self) -> bool {
         self.ended

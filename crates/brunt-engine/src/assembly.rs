@@ -7,7 +7,7 @@ use brunt_plan::work::{Control, Generator, WorkerShare};
 use crate::address::AddressStream;
 use crate::collect::{Collector, kinds};
 use crate::dispatch::{Dispatcher, Paced};
-use crate::feed::{Feed, Member};
+use crate::feed::{BATCH, Feed, Member};
 use crate::lane::Needs;
 use crate::options::EngineError;
 use crate::pacing::DueTimes;
@@ -126,6 +126,7 @@ pub fn assemble(share: &WorkerShare) -> Assembly {
                 lane,
                 target,
                 source: source.clone(),
+                stash: Vec::with_capacity(BATCH),
                 writer: recording.lane(&kinds),
                 shared: Arc::clone(&shared),
                 sd: spec.sd,

@@ -31,26 +31,39 @@ struct Members {
     turn: usize,
 }
 
+/// So many I/Os a lane takes at once where their order is of no account.
+pub const BATCH: usize = 16;
+
 /// The generators of one target. Lanes take from them in turn (`docs/vdbench/raw.md` §8.1), each under a
 /// short lock and outside the measured time: the n-th I/O of a generator must be the same whichever
-/// lane takes it.
+/// lane takes it. Random ones are taken in batches, so that hundreds of lanes do not meet at the
+/// lock; sequential ones one by one, so that they reach the device in order.
 #[derive(Debug)]
 pub struct Feed {
     members: Mutex<Members>,
+    batch: usize,
     shared: Arc<Shared>,
 }
 
 impl Feed {
     /// A feed.
     pub fn new(all: Vec<Member>, shared: Arc<Shared>) -> Self {
-        Self { members: Mutex::new(Members { all, turn: 0 }), shared }
+        let batch = if all.iter().all(|m| m.stream.is_unordered()) { BATCH } else { 1 };
+        Self { members: Mutex::new(Members { all, turn: 0 }), batch, shared }
     }
 
-    /// The next I/O for a lane, counted within the target. `None`: nothing will come for it any more.
-    #[inline]
-    pub fn next(&self, lane: usize) -> Option<Order> {
+    /// Puts the next I/Os for a lane, counted within the target, into its empty stash, the first at
+    /// the end. None: nothing will come for it any more. The stash has room for [`BATCH`].
+    pub fn take(&self, lane: usize, stash: &mut Vec<Order>) {
         let mut members = self.members.lock().unwrap_or_else(PoisonError::into_inner);
-        let Members { all, turn } = &mut *members;
+        stash.extend((0..self.batch).map_while(|_| self.next(&mut members, lane)));
+        drop(members);
+        stash.reverse();
+    }
+
+    #[inline]
+    fn next(&self, members: &mut Members, lane: usize) -> Option<Order> {
+        let Members { all, turn } = members;
         for _ in 0..all.len() {
             let local = *turn;
             *turn = if local + 1 < all.len() { local + 1 } else { 0 };
@@ -95,6 +108,13 @@ mod tests {
         }
     }
 
+    fn take(feed: &Feed, lane: usize) -> Vec<Order> {
+        let mut stash = Vec::new();
+        feed.take(lane, &mut stash);
+        stash.reverse();
+        stash
+    }
+
     fn feed(generators: &[Generator]) -> Feed {
         let shared = Arc::new(Shared::new(Tally::new(generators)));
         let member = |(generator, g)| Member { generator, stream: AddressStream::new(g, 1) };
@@ -103,17 +123,20 @@ mod tests {
 
     #[test]
     fn the_sequence_is_that_of_the_generator_whichever_lanes_take_it() {
-        let g = generator(5, Seek::Percent(50.0));
-        let feed = feed(std::slice::from_ref(&g));
-        let lanes = [0, 3, 1, 1, 7, 2, 0, 5];
-        let got = (0..200).filter_map(|n| feed.next(lanes[n % lanes.len()]).map(|o| o.access));
-        assert!(got.eq(AddressStream::new(&g, 1).take(200)));
+        for (seek, batch) in [(50.0, 1), (100.0, BATCH)] {
+            let g = generator(5, Seek::Percent(seek));
+            let feed = feed(std::slice::from_ref(&g));
+            let lanes = [0, 3, 1, 1, 7, 2, 0, 5];
+            let got: Vec<_> = lanes.iter().flat_map(|lane| take(&feed, *lane)).map(|o| o.access).collect();
+            assert_eq!(got.len(), lanes.len() * batch);
+            assert!(got.into_iter().eq(AddressStream::new(&g, 1).take(lanes.len() * batch)));
+        }
     }
 
     #[test]
     fn members_take_turns_and_the_rest_goes_on_without_those_that_ended() {
         let feed = feed(&[generator(1, Seek::Eof), generator(2, Seek::Percent(100.0))]);
-        let got: Vec<u32> = (0..600).filter_map(|lane| feed.next(lane).map(|o| o.local)).collect();
+        let got: Vec<u32> = (0..600).flat_map(|lane| take(&feed, lane)).map(|o| o.local).collect();
         assert!(got[..512].chunks(2).all(|pair| pair == [0, 1]));
         assert!(got.len() == 600 && got[512..].iter().all(|local| *local == 1));
     }

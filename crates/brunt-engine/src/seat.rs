@@ -29,6 +29,8 @@ pub struct Seat {
     pub target: usize,
     /// Orders.
     pub source: Source,
+    /// Orders taken and not yet issued, the next one last; room for [`BATCH`](crate::feed::BATCH).
+    pub stash: Vec<Order>,
     /// Records.
     pub writer: LaneWriter,
     /// Run.
@@ -43,19 +45,24 @@ pub struct Seat {
 
 impl Seat {
     /// The next order, without waiting for one.
-    pub fn try_next(&self) -> Option<Order> {
+    pub fn try_next(&mut self) -> Option<Order> {
         match &self.source {
-            Source::Feed(feed) => feed.next(self.lane),
+            Source::Feed(feed) => {
+                if self.stash.is_empty() {
+                    feed.take(self.lane, &mut self.stash);
+                }
+                self.stash.pop()
+            }
             Source::Queue(queue) => queue.try_next(),
         }
     }
 
     /// The next order; waits until one is due. `None`: the lane is done.
     #[inline]
-    pub fn next(&self) -> Option<Order> {
+    pub fn next(&mut self) -> Option<Order> {
         match &self.source {
             Source::Feed(_) if self.shared.stopping() => None,
-            Source::Feed(feed) => feed.next(self.lane),
+            Source::Feed(_) => self.try_next(),
             Source::Queue(queue) => queue.next(&self.shared),
         }
     }
