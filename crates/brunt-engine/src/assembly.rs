@@ -7,7 +7,7 @@ use brunt_plan::work::{Control, Generator, WorkerShare};
 use crate::address::AddressStream;
 use crate::collect::{Collector, kinds};
 use crate::dispatch::{Dispatcher, Paced};
-use crate::feed::{BATCH, Feed, Member};
+use crate::feed::{Feed, FreeFeed, Member};
 use crate::lane::Needs;
 use crate::options::EngineError;
 use crate::pacing::DueTimes;
@@ -96,6 +96,14 @@ pub fn check(share: &WorkerShare) -> Result<(), EngineError> {
     }
 }
 
+fn uncontrolled(mine: &[usize], stream: impl Fn(&usize) -> AddressStream, shared: &Arc<Shared>) -> Source {
+    if let Some(free) = FreeFeed::new(mine.iter().map(&stream).collect()) {
+        return Source::Free(free);
+    }
+    let members = mine.iter().map(|n| Member { generator: *n, stream: stream(n) }).collect();
+    Source::Feed(Arc::new(Feed::new(members, Arc::clone(shared))))
+}
+
 /// Builds the parts.
 pub fn assemble(share: &WorkerShare) -> Assembly {
     let shared = Arc::new(Shared::new(Tally::new(&share.generators)));
@@ -114,10 +122,7 @@ pub fn assemble(share: &WorkerShare) -> Assembly {
     for (target, (spec, mine)) in share.targets.iter().zip(&generators).enumerate() {
         let source = match queues.get(target) {
             Some(queue) => Source::Queue(Arc::clone(queue)),
-            None => {
-                let members = mine.iter().map(|n| Member { generator: *n, stream: stream(n) }).collect();
-                Source::Feed(Arc::new(Feed::new(members, Arc::clone(&shared))))
-            }
+            None => uncontrolled(mine, stream, &shared),
         };
         let lun: Arc<str> = spec.lun.as_str().into();
         let kinds: Vec<_> = mine.iter().map(|n| kinds(&share.generators[*n], paced)).collect();
@@ -126,7 +131,6 @@ pub fn assemble(share: &WorkerShare) -> Assembly {
                 lane,
                 target,
                 source: source.clone(),
-                stash: Vec::with_capacity(BATCH),
                 writer: recording.lane(&kinds),
                 shared: Arc::clone(&shared),
                 sd: spec.sd,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use brunt_plan::work::{IoErrorKind, IoFailure};
 
 use crate::clock::wall_ms;
-use crate::feed::{Feed, Order};
+use crate::feed::{Feed, FreeFeed, Order};
 use crate::queue::TargetQueue;
 use crate::record::{Done, LaneWriter};
 use crate::shared::Shared;
@@ -14,7 +14,9 @@ use crate::shared::Shared;
 /// Where orders come from.
 #[derive(Debug, Clone)]
 pub enum Source {
-    /// As fast as it goes.
+    /// As fast as it goes, in any order.
+    Free(FreeFeed),
+    /// As fast as it goes, in order.
     Feed(Arc<Feed>),
     /// When they are due.
     Queue(Arc<TargetQueue>),
@@ -29,8 +31,6 @@ pub struct Seat {
     pub target: usize,
     /// Orders.
     pub source: Source,
-    /// Orders taken and not yet issued, the next one last; room for [`BATCH`](crate::feed::BATCH).
-    pub stash: Vec<Order>,
     /// Records.
     pub writer: LaneWriter,
     /// Run.
@@ -46,13 +46,9 @@ pub struct Seat {
 impl Seat {
     /// The next order, without waiting for one.
     pub fn try_next(&mut self) -> Option<Order> {
-        match &self.source {
-            Source::Feed(feed) => {
-                if self.stash.is_empty() {
-                    feed.take(self.lane, &mut self.stash);
-                }
-                self.stash.pop()
-            }
+        match &mut self.source {
+            Source::Free(feed) => feed.next(),
+            Source::Feed(feed) => feed.next(self.lane),
             Source::Queue(queue) => queue.try_next(),
         }
     }
@@ -61,9 +57,9 @@ impl Seat {
     #[inline]
     pub fn next(&mut self) -> Option<Order> {
         match &self.source {
-            Source::Feed(_) if self.shared.stopping() => None,
-            Source::Feed(_) => self.try_next(),
             Source::Queue(queue) => queue.next(&self.shared),
+            Source::Feed(_) | Source::Free(_) if self.shared.stopping() => None,
+            Source::Feed(_) | Source::Free(_) => self.try_next(),
         }
     }
 
