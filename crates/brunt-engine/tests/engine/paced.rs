@@ -80,3 +80,29 @@ fn outstanding_shows_an_io_that_takes_long() {
     assert_eq!(running.outstanding().0, 0);
     running.join();
 }
+
+#[test]
+fn a_slow_device_stalls_no_sample_and_its_time_is_not_lost() {
+    let slow = SimSpec { hit_ns: SECOND / 2, ..real() };
+    let mut s = share(Some(4), vec![sim(0, 3, slow)], vec![generator(0)]);
+    s.interval_ns = SECOND / 20;
+    let told = run(s);
+    assert_eq!(told.samples.len(), 4);
+    for sample in &told.samples[1..] {
+        let cell = sample.pairs[0].cell;
+        // All three lanes were busy the whole time, though nothing was done.
+        assert_eq!((cell.read.ops, cell.busy_ns), (0, 3 * (sample.end_ns - sample.start_ns)));
+    }
+}
+
+#[test]
+fn a_run_can_be_stopped_before_its_start() {
+    let (tx, rx) = std::sync::mpsc::channel();
+    let events = Box::new(move |event| tx.send(event).unwrap());
+    let s = share(Some(1), vec![sim(0, 2, real())], vec![generator(0)]);
+    let prepared = brunt_engine::Engine::prepare(s, Default::default(), events).unwrap();
+    let running = prepared.start(std::time::Instant::now() + std::time::Duration::from_secs(3600));
+    running.stop(None);
+    assert_eq!(rx.iter().collect::<Vec<_>>(), [WorkerEvent::Drained]);
+    running.join();
+}
