@@ -1,1 +1,43 @@
 //! Devices, I/O back ends, pacing, address choice and recording.
+//!
+//! A [`WorkerShare`](brunt_plan::work::WorkerShare) goes in, [`WorkerEvent`](brunt_plan::work::WorkerEvent)s
+//! come out:
+//!
+//! ```text
+//! share ─ assembly ─▶ generators (address, pacing) ─ feed | dispatch ─▶ queue ─▶ lanes ─▶ device
+//!                                                       lanes ─▶ record ─▶ collect ─▶ reporter ─▶ events
+//! ```
+//!
+//! A *lane* is one outstanding I/O (`threads=`), a *generator* one (workload × SD) of the worker. In real
+//! time each lane is an OS thread; on the virtual clock one loop plays them all with the same parts.
+//! The I/O loop neither allocates nor logs nor formats; its only lock is the one around the
+//! generators of an SD in uncontrolled runs, outside the measured time.
+#![allow(unsafe_code)]
+
+mod assembly;
+mod clock;
+mod collect;
+mod dispatch;
+mod engine;
+mod feed;
+mod futex;
+mod lane;
+mod options;
+mod pacer;
+mod pattern;
+mod queue;
+mod record;
+mod reporter;
+mod seat;
+mod shared;
+mod tally;
+mod virtual_time;
+
+pub mod address;
+pub mod buffer;
+pub mod device;
+pub mod pacing;
+pub mod random;
+
+pub use engine::{Engine, Prepared, Running};
+pub use options::{EngineError, EngineOptions, Wait};

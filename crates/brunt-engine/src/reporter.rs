@@ -1,0 +1,161 @@
+//! Tells the worker what happens: samples at the ends of intervals, failures, ends of data.
+
+use std::sync::Arc;
+
+use brunt_plan::work::{IoErrorKind, IoFailure, Target, WorkerEvent};
+
+use crate::clock::{now_ns, wall_ms};
+use crate::collect::Collector;
+use crate::device::Device;
+use crate::shared::Shared;
+
+/// Receives the events of a run, in order, from one thread.
+pub type Events = Box<dyn Fn(WorkerEvent) + Send + Sync>;
+
+/// Makes the events of a run.
+pub struct Reporter {
+    collector: Collector,
+    shared: Arc<Shared>,
+    events: Events,
+    intervals: Option<u32>,
+    interval_ns: u64,
+    start_ns: u64,
+    sequential_told: bool,
+    /// Whether nothing was left to do when the current interval began.
+    idle: bool,
+}
+
+impl Reporter {
+    /// For a run of so many intervals.
+    pub fn new(
+        collector: Collector,
+        shared: Arc<Shared>,
+        events: Events,
+        intervals: Option<u32>,
+        interval_ns: u64,
+    ) -> Self {
+        let (start_ns, sequential_told, idle) = (0, false, false);
+        Self { collector, shared, events, intervals, interval_ns, start_ns, sequential_told, idle }
+    }
+
+    /// The run starts at `start_ns`.
+    pub fn start(&mut self, start_ns: u64) {
+        self.start_ns = start_ns;
+        self.collector.start(start_ns);
+    }
+
+    /// When the current interval shall end.
+    pub fn boundary_ns(&self) -> u64 {
+        let intervals = u64::from(self.collector.count()) + 1;
+        self.start_ns.saturating_add(self.interval_ns.saturating_mul(intervals))
+    }
+
+    /// Whether the run shall end without waiting for the end of the interval.
+    pub fn stop_now(&self) -> bool {
+        self.shared.stop_after().is_some_and(|n| n <= u64::from(self.collector.count()))
+    }
+
+    /// Whether the sample just taken was the last.
+    pub fn is_last(&self) -> bool {
+        self.stop_now() || self.intervals.is_some_and(|n| self.collector.count() >= n)
+    }
+
+    /// Whether the end of the run is known: a number of intervals, or a stop that was asked for.
+    pub fn has_end(&self) -> bool {
+        self.intervals.is_some() || self.shared.stop_after().is_some()
+    }
+
+    /// Ends the interval and sends its sample.
+    pub fn sample(&mut self, now_ns: u64) {
+        self.news();
+        let sample = self.collector.sample(now_ns, self.idle);
+        self.idle = self.shared.tally.all_done();
+        (self.events)(WorkerEvent::Interval(sample));
+    }
+
+    /// Ends a run that was stopped at once: the last sample is shorter.
+    pub fn cut(&mut self, now_ns: u64) {
+        if now_ns > self.collector.began_ns() && self.start_ns > 0 {
+            self.sample(now_ns);
+        }
+    }
+
+    /// Whether all data was just gone through, and nobody told yet.
+    pub fn sequential_news(&self) -> bool {
+        !self.sequential_told && self.shared.tally.sequential_done()
+    }
+
+    /// Sends failures, and that all data was gone through, once.
+    pub fn news(&mut self) {
+        for failure in self.shared.take_failures() {
+            (self.events)(WorkerEvent::Failure(failure));
+        }
+        if self.sequential_news() {
+            self.sequential_told = true;
+            (self.events)(WorkerEvent::SequentialDone);
+        }
+    }
+
+    /// Real time: samples until the end of the run.
+    pub fn run(&mut self) {
+        loop {
+            if !self.wait_for_boundary() {
+                self.cut(now_ns());
+                return;
+            }
+            self.sample(now_ns());
+            if self.is_last() {
+                return;
+            }
+        }
+    }
+
+    /// False when the run shall end before.
+    fn wait_for_boundary(&mut self) -> bool {
+        let boundary = self.boundary_ns();
+        loop {
+            let seen = self.shared.news.now();
+            self.news();
+            if self.stop_now() {
+                return false;
+            }
+            if now_ns() >= boundary {
+                return true;
+            }
+            self.shared.news.wait(seen, Some(boundary));
+        }
+    }
+
+    /// All lanes are idle: closes the targets and says goodbye.
+    pub fn finish(&mut self, devices: &[Arc<dyn Device>], targets: &[Target]) {
+        for (device, target) in devices.iter().zip(targets) {
+            if let Err(errno) = device.finish() {
+                self.shared.failed(IoFailure {
+                    sd: target.sd,
+                    lun: target.lun.clone(),
+                    read: false,
+                    lba: 0,
+                    xfer: 0,
+                    error: IoErrorKind::Errno(errno),
+                    at_ms: wall_ms(),
+                });
+            }
+        }
+        self.news();
+        let more = self.shared.unlisted_failures();
+        if more > 0 {
+            self.log(format!("{more} more I/Os failed; they are counted but not listed"));
+        }
+        (self.events)(WorkerEvent::Drained);
+    }
+
+    /// A line for the log.
+    pub fn log(&self, text: String) {
+        (self.events)(WorkerEvent::Log(text));
+    }
+
+    /// The worker cannot go on.
+    pub fn fatal(&self, text: String) {
+        (self.events)(WorkerEvent::Fatal(text));
+    }
+}

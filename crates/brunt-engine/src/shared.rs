@@ -1,0 +1,162 @@
+//! What all threads of a run share.
+
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+use std::sync::{Mutex, PoisonError};
+
+use brunt_plan::work::IoFailure;
+
+use crate::futex;
+use crate::tally::Tally;
+
+/// At most so many failures of a run are reported one by one.
+pub const FAILURE_LIMIT: usize = 10_000;
+
+/// A bell that one thread waits for.
+#[derive(Debug, Default)]
+pub struct Bell(AtomicU32);
+
+impl Bell {
+    /// To be taken before looking for news, and given to [`Bell::wait`] when there were none.
+    pub fn now(&self) -> u32 {
+        self.0.load(SeqCst)
+    }
+
+    /// Wakes whoever waits.
+    pub fn ring(&self) {
+        self.0.fetch_add(1, SeqCst);
+        futex::wake(&self.0, u32::MAX);
+    }
+
+    /// Waits until it rings after `seen` was taken, or until the deadline.
+    pub fn wait(&self, seen: u32, deadline_ns: Option<u64>) {
+        futex::wait_until(&self.0, seen, deadline_ns);
+    }
+}
+
+/// Holds threads back until the start is known.
+#[derive(Debug, Default)]
+pub struct Gate {
+    state: AtomicU32,
+    start_ns: AtomicU64,
+}
+
+impl Gate {
+    const GO: u32 = 1;
+    const CANCELLED: u32 = 2;
+
+    const CLOSED: u32 = 0;
+
+    /// Lets everyone go, at a time.
+    pub fn open(&self, start_ns: u64) {
+        self.start_ns.store(start_ns, Relaxed);
+        self.leave(Self::GO);
+    }
+
+    /// Sends everyone home who still waits.
+    pub fn cancel(&self) {
+        self.leave(Self::CANCELLED);
+    }
+
+    /// The first wish holds.
+    fn leave(&self, state: u32) {
+        if self.state.compare_exchange(Self::CLOSED, state, AcqRel, Acquire).is_ok() {
+            futex::wake(&self.state, u32::MAX);
+        }
+    }
+
+    /// Waits for the start. `None`: there is none.
+    pub fn wait(&self) -> Option<u64> {
+        loop {
+            match self.state.load(Acquire) {
+                Self::CLOSED => futex::wait_until(&self.state, Self::CLOSED, None),
+                Self::GO => return Some(self.start_ns.load(Relaxed)),
+                _ => return None,
+            }
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct Failures {
+    list: Vec<IoFailure>,
+    listed: usize,
+    more: u64,
+}
+
+/// What all threads of a run share.
+#[derive(Debug)]
+pub struct Shared {
+    /// Where lanes wait before the start.
+    pub gate: Gate,
+    /// What the collector waits for besides the end of the interval.
+    pub news: Bell,
+    /// Ends of data.
+    pub tally: Tally,
+    stop: AtomicBool,
+    stop_after: AtomicU64,
+    failures: Mutex<Failures>,
+}
+
+impl Shared {
+    /// For a run.
+    pub fn new(tally: Tally) -> Self {
+        Self {
+            gate: Gate::default(),
+            news: Bell::default(),
+            tally,
+            stop: AtomicBool::new(false),
+            stop_after: AtomicU64::new(u64::MAX),
+            failures: Mutex::new(Failures::default()),
+        }
+    }
+
+    /// Whether lanes shall issue nothing more.
+    #[inline]
+    pub fn stopping(&self) -> bool {
+        self.stop.load(Relaxed)
+    }
+
+    /// Lanes shall issue nothing more.
+    pub fn stop_lanes(&self) {
+        self.stop.store(true, SeqCst);
+    }
+
+    /// The run shall end after an interval, or at once. The earliest wish holds.
+    pub fn ask_stop(&self, after_interval: Option<u32>) {
+        self.stop_after.fetch_min(after_interval.map_or(0, u64::from), SeqCst);
+        self.news.ring();
+    }
+
+    /// The last interval that is wished, 0 for at once.
+    pub fn stop_after(&self) -> Option<u64> {
+        Some(self.stop_after.load(SeqCst)).filter(|n| *n != u64::MAX)
+    }
+
+    /// Notes a failed I/O. The only lock on a lane's way, taken only when something failed.
+    #[cold]
+    pub fn failed(&self, failure: IoFailure) {
+        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        if failures.listed >= FAILURE_LIMIT {
+            failures.more += 1;
+            return;
+        }
+        failures.listed += 1;
+        failures.list.push(failure);
+        let first = failures.list.len() == 1;
+        drop(failures);
+        if first {
+            self.news.ring();
+        }
+    }
+
+    /// The failures since the last call.
+    pub fn take_failures(&self) -> Vec<IoFailure> {
+        std::mem::take(&mut self.failures.lock().unwrap_or_else(PoisonError::into_inner).list)
+    }
+
+    /// How many failures were only counted.
+    pub fn unlisted_failures(&self) -> u64 {
+        self.failures.lock().unwrap_or_else(PoisonError::into_inner).more
+    }
+}

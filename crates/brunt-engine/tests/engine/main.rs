@@ -1,0 +1,7 @@
+//! The engine as a worker sees it: a share in, events out.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod harness;
+mod paced;
+mod sync;
+mod virtual_clock;

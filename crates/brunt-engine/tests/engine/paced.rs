@@ -1,0 +1,82 @@
+//! Paced runs in real time.
+
+use brunt_plan::work::{Arrivals, Generator, Seek, SimSpec, WorkerEvent, Xfer};
+
+use crate::harness::*;
+
+fn real() -> SimSpec {
+    SimSpec { virtual_clock: false, ..spec() }
+}
+
+#[test]
+fn a_rate_is_met_to_the_io() {
+    let generator = Generator { rate: 2_000.0, ..generator(0) };
+    let mut s = paced(share(Some(4), vec![sim(0, 4, real())], vec![generator]), Arrivals::Deterministic);
+    s.interval_ns = SECOND / 4;
+    let told = run(s);
+    let last = told.samples.last().unwrap();
+    let done = told.cell(|_| true).read.ops;
+    // What was due is done, but for what is under way at the end.
+    let due = last.end_ns / 500_000;
+    assert!(done <= due && done + 200 >= due, "{done} of {due}");
+    assert_eq!(told.dues().count(), done);
+    let read = told.cell(|_| true).read;
+    assert!(read.min_ns >= 39_000, "{}", read.min_ns);
+}
+
+#[test]
+fn a_paced_eof_run_goes_through_all_data_once() {
+    let seq = Generator {
+        rate: 9_999_988.0,
+        seek: Seek::Eof,
+        xfer: Xfer::Fixed(4 * K),
+        miss: area(0, 20 * M),
+        ..generator(0)
+    };
+    let fast = SimSpec { hit_ns: 1_000, miss_ns: 1_000, ..real() };
+    let told = run_to_eof(paced(share(None, vec![sim(0, 4, fast)], vec![seq]), Arrivals::Exponential));
+    let read = told.cell(|_| true).read;
+    assert_eq!((read.ops, read.bytes), (5_120, 20 * M));
+    assert!(told.sequential_done.is_some());
+}
+
+#[test]
+fn idle_lanes_and_a_waiting_dispatcher_hear_the_stop() {
+    // The next arrival is hours away, or never comes.
+    for rate in [0.0, 0.0001] {
+        let generator = Generator { rate, ..generator(0) };
+        let s = paced(share(None, vec![sim(0, 4, real())], vec![generator]), Arrivals::Deterministic);
+        let (running, events) = start(s).unwrap();
+        running.stop(None);
+        let all: Vec<WorkerEvent> = events.iter().collect();
+        running.join();
+        assert!(matches!(&all[..], [WorkerEvent::Interval(s), WorkerEvent::Drained] if s.pairs.is_empty()), "{all:?}");
+    }
+}
+
+#[test]
+fn a_full_queue_lets_lanes_run_at_their_speed() {
+    let generator = Generator { rate: 9_999_988.0, ..generator(0) };
+    let mut s = paced(share(Some(2), vec![sim(0, 2, real())], vec![generator]), Arrivals::Exponential);
+    s.interval_ns = SECOND / 4;
+    let told = run(s);
+    let cell = told.cell(|_| true);
+    let length = told.samples[1].end_ns;
+    assert!(cell.read.ops <= 2 * length / 39_000 && cell.read.ops > 2 * length / 39_000 / 20, "{}", cell.read.ops);
+}
+
+#[test]
+fn outstanding_shows_an_io_that_takes_long() {
+    let slow = SimSpec { hit_ns: SECOND / 3, ..real() };
+    let (running, events) = start(share(None, vec![sim(0, 3, slow)], vec![generator(0)])).unwrap();
+    let mut seen = (0, std::time::Duration::ZERO);
+    while seen.0 < 3 {
+        seen = running.outstanding();
+        std::thread::yield_now();
+    }
+    assert!(seen.1 < std::time::Duration::from_secs(1));
+    running.stop(None);
+    assert_eq!(events.iter().last(), Some(WorkerEvent::Drained));
+    assert_eq!(running.outstanding().0, 0);
+    running.join();
+}

@@ -1,0 +1,274 @@
+//! On the virtual clock every result is exact.
+
+use brunt_engine::address::AddressStream;
+use brunt_engine::{EngineError, EngineOptions};
+use brunt_plan::work::{Arrivals, Control, IoErrorKind, Seek, SimSpec, WorkerEvent, Xfer};
+
+use crate::harness::*;
+
+#[test]
+fn one_lane_of_hits_is_39_microseconds_in_every_number() {
+    let told = run(share(Some(3), vec![sim(0, 1, spec())], vec![generator(0)]));
+    assert_eq!(told.samples.len(), 3);
+    let mut done = 0;
+    for (sample, n) in told.samples.iter().zip(1u64..) {
+        assert_eq!((sample.start_ns, sample.end_ns, sample.idle), ((n - 1) * SECOND, n * SECOND, false));
+        let [pair] = &sample.pairs[..] else { panic!("{sample:?}") };
+        let read = pair.cell.read;
+        done += read.ops;
+        assert_eq!(done, n * SECOND / 39_000, "interval {n}");
+        assert_eq!((read.min_ns, read.max_ns, read.sum_ns), (39_000, 39_000, read.ops * 39_000));
+        assert_eq!(read.sum_sq_ns, u128::from(read.ops) * 39_000 * 39_000);
+        assert_eq!((read.bytes, read.errors, pair.cell.write.ops), (read.ops * 4 * K, 0, 0));
+        assert_eq!(pair.read_hist.quantile(0.5, read.min_ns, read.max_ns), Some(39_000));
+        // The lane is never idle, boundaries included.
+        assert_eq!(pair.cell.busy_ns, SECOND);
+        assert!(pair.due_hist.is_empty() && pair.write_hist.is_empty());
+    }
+}
+
+#[test]
+fn half_hits_give_exactly_two_modes() {
+    let told = run(share(Some(2), vec![sim(0, 4, spec())], vec![half_hits(0)]));
+    let read = told.cell(|_| true).read;
+    let hist = told.reads();
+    assert_eq!((hist.buckets.len(), hist.count()), (2, read.ops));
+    assert_eq!(hist.quantile(0.25, read.min_ns, read.max_ns), hist.quantile(0.01, read.min_ns, read.max_ns));
+    assert_eq!((read.min_ns, read.max_ns), (39_000, 200_000));
+    let (hits, misses) = (hist.buckets[0].1, hist.buckets[1].1);
+    assert_eq!(read.sum_ns, hits * 39_000 + misses * 200_000);
+    let share = hits as f64 / read.ops as f64;
+    assert!((share - 0.5).abs() < 0.01, "{share}");
+    assert_eq!(told.cell(|_| true).busy_ns, 4 * 2 * SECOND);
+}
+
+#[test]
+fn littles_law_holds_exactly_for_deterministic_arrivals() {
+    let generator = brunt_plan::work::Generator { rate: 10_000.0, ..generator(0) };
+    let told = run(paced(share(Some(3), vec![sim(0, 8, spec())], vec![generator]), Arrivals::Deterministic));
+    for sample in &told.samples[1..] {
+        let cell = sample.pairs[0].cell;
+        // Due at 100 µs, 200 µs…; the one due at the end of the second is done in the next.
+        assert_eq!((cell.read.ops, cell.busy_ns), (10_000, 390_000_000));
+    }
+    assert_eq!(told.samples[0].pairs[0].cell.read.ops, 9_999);
+    let (read, due) = (told.cell(|_| true).read, told.dues());
+    assert_eq!((read.min_ns, read.max_ns, due.count()), (39_000, 39_000, read.ops));
+    assert_eq!(due, told.reads());
+}
+
+#[test]
+fn a_queue_forms_when_more_is_due_than_one_lane_can_do() {
+    let generator = brunt_plan::work::Generator { rate: 50_000.0, ..generator(0) };
+    let told = run(paced(share(Some(1), vec![sim(0, 1, spec())], vec![generator]), Arrivals::Deterministic));
+    let read = told.cell(|_| true).read;
+    // The first is due after 20 µs.
+    assert_eq!((read.ops, read.max_ns), ((SECOND - 20_000) / 39_000, 39_000));
+    let longest = told.dues().quantile(1.0, 0, u64::MAX).unwrap();
+    // The last one done waited since 20 µs · its number.
+    let wanted = 20_000 + read.ops * 39_000 - read.ops * 20_000;
+    assert!(longest.abs_diff(wanted) * 64 < wanted, "{longest} {wanted}");
+}
+
+#[test]
+fn skew_is_kept_at_controlled_max() {
+    let targets = vec![sim(0, 1, spec()), sim(1, 4, SimSpec { hit_ns: 100_000, ..spec() })];
+    let one = |target, workload, skew: f64| brunt_plan::work::Generator {
+        workload,
+        rate: 9_999_988.0 * skew,
+        ..generator(target)
+    };
+    let told = run(paced(share(Some(4), targets, vec![one(0, 0, 0.3), one(1, 1, 0.7)]), Arrivals::Exponential));
+    let of = |workload| told.cell(|p| p.workload == workload).read.ops as f64;
+    // SD 2 can do 40,000 a second and is the bottleneck; its full queue holds both back.
+    assert!((of(1) / 4.0 - 40_000.0).abs() < 10.0, "{}", of(1));
+    let share = of(0) / (of(0) + of(1));
+    assert!((share - 0.3).abs() < 0.02, "{share}");
+}
+
+#[test]
+fn uncontrolled_workloads_share_an_sd_and_sds_run_at_their_own_speed() {
+    let targets = vec![sim(0, 1, spec()), sim(1, 1, SimSpec { hit_ns: 100_000, ..spec() })];
+    let one = |target, workload, stream| brunt_plan::work::Generator { workload, stream, ..generator(target) };
+    let told = run(share(Some(1), targets, vec![one(0, 0, 1), one(0, 1, 2), one(1, 0, 3)]));
+    let of = |workload, sd| told.cell(|p| p.workload == workload && p.sd == sd).read.ops;
+    assert_eq!(of(0, 0) + of(1, 0), SECOND / 39_000);
+    assert!(of(0, 0).abs_diff(of(1, 0)) <= 1);
+    assert_eq!(of(0, 1), 10_000);
+}
+
+#[test]
+fn priorities_are_strict() {
+    let one = |workload: u32, rate| brunt_plan::work::Generator {
+        workload,
+        stream: u64::from(workload),
+        rate,
+        priority: Some(workload + 1),
+        ..generator(0)
+    };
+    let both = |first: f64| {
+        let generators = vec![one(0, first), one(1, 9_999_988.0 / 2.0)];
+        let told = run(paced(share(Some(2), vec![sim(0, 1, spec())], generators), Arrivals::Exponential));
+        [0, 1].map(|w| told.cell(|p| p.workload == w).read.ops)
+    };
+    // Both as fast as it goes: the lower one gets nothing but the lane's time before the first arrival.
+    let [high, low] = both(9_999_988.0 / 2.0);
+    assert!(low <= 1 && high + low == 2 * SECOND / 39_000, "{high} {low}");
+    // The higher one at a rate: the lower one gets the rest.
+    let [high, low] = both(3_000.0);
+    assert!((high as f64 - 6_000.0).abs() < 240.0, "{high}");
+    assert!((high + low).abs_diff(2 * SECOND / 39_000) <= 1, "{high} {low}");
+}
+
+#[test]
+fn a_full_queue_holds_back_all_workloads() {
+    let frozen = SimSpec { hit_ns: 10_000_000_000, ..spec() };
+    let one = |target, workload, rate| brunt_plan::work::Generator { workload, rate, ..generator(target) };
+    let generators = vec![one(0, 0, 10_000.0), one(1, 1, 10_000.0)];
+    let told =
+        run(paced(share(Some(2), vec![sim(0, 8, spec()), sim(1, 1, frozen)], generators), Arrivals::Deterministic));
+    // SD 2 takes one and 2,000 wait. The next, its 2,002nd, is due one shift later than the 2,002nd of
+    // SD 1, just when the 2,003rd of SD 1 is: that is the last one before the dispatcher stops.
+    assert_eq!(told.cell(|p| p.workload == 0).read.ops, 2_003);
+    assert!(told.samples[1].pairs.iter().all(|p| p.workload == 1));
+    assert_eq!(told.samples[1].pairs[0].cell.busy_ns, SECOND);
+}
+
+#[test]
+fn a_freeze_shows_in_due_to_done_and_is_caught_up_with() {
+    let freezing = SimSpec { freeze: Some((SECOND, SECOND / 10)), ..spec() };
+    let generator = brunt_plan::work::Generator { rate: 1_000.0, ..generator(0) };
+    let told = run(paced(share(Some(3), vec![sim(0, 1, freezing)], vec![generator]), Arrivals::Deterministic));
+    let read = told.cell(|_| true).read;
+    // One lane: of each freeze one I/O sees 100 ms…
+    assert_eq!(read.max_ns, SECOND / 10);
+    let slow = |hist: &brunt_stats::SparseHistogram| hist.classes(&[10_000_000])[1];
+    assert_eq!(slow(&told.reads()), 2);
+    // …but some 95 more were due meanwhile and came late by 10 ms or more; nothing was dropped.
+    assert!((180..200).contains(&slow(&told.dues())), "{}", slow(&told.dues()));
+    assert_eq!(told.samples[1].pairs[0].cell.read.ops, 1_000);
+}
+
+#[test]
+fn eof_tells_when_all_is_done_and_the_last_interval_counts() {
+    let seq = brunt_plan::work::Generator {
+        seek: Seek::Eof,
+        xfer: Xfer::Fixed(64 * K),
+        miss: area(0, 10 * M),
+        read_pct: 0.0,
+        ..generator(0)
+    };
+    for threads in [1, 3, 8] {
+        let told = run_to_eof(share(None, vec![sim(0, threads, spec())], vec![seq.clone()]));
+        let cell = told.cell(|_| true);
+        assert_eq!((cell.write.ops, cell.write.bytes, cell.read.ops), (160, 10 * M, 0));
+        assert_eq!((told.sequential_done, told.samples.len()), (Some(0), 1));
+        // A mebibyte of hits, nine of misses; the lanes are busy all the time but for the last I/O of each.
+        assert_eq!(cell.busy_ns, 16 * 39_000 + 144 * 200_000);
+        let (end, lanes) = (told.samples[0].end_ns, u64::from(threads));
+        assert!(end * lanes >= cell.busy_ns && end * lanes < cell.busy_ns + lanes * 200_000, "{end}");
+        assert!(told.failures.is_empty());
+    }
+}
+
+#[test]
+fn after_the_end_of_data_come_idle_samples_until_the_stop() {
+    let seq = brunt_plan::work::Generator { seek: Seek::Eof, ..generator(0) };
+    let told = run_watched(share(None, vec![sim(0, 2, spec())], vec![seq]), |event, running| {
+        if *event == WorkerEvent::SequentialDone {
+            running.stop(Some(3));
+        }
+    });
+    assert_eq!(told.sequential_done, Some(0));
+    let shown: Vec<_> = told.samples.iter().map(|s| (s.end_ns, s.idle, s.pairs.len())).collect();
+    assert_eq!(shown, [(SECOND, false, 1), (2 * SECOND, true, 0), (3 * SECOND, true, 0)]);
+}
+
+#[test]
+fn a_stop_at_once_gives_a_last_sample_of_its_length() {
+    // Without an end of its own the run stops only because it is told to.
+    let told = run_watched(share(None, vec![sim(0, 1, spec())], vec![generator(0)]), |event, running| {
+        if matches!(event, WorkerEvent::Interval(s) if s.interval == 2) {
+            running.stop(None);
+        }
+    });
+    let last = told.samples.last().unwrap();
+    assert!(told.samples.len() >= 2 && last.end_ns > last.start_ns);
+    assert_eq!(told.cell(|_| true).busy_ns, last.end_ns);
+}
+
+#[test]
+fn errors_are_reported_up_to_a_limit_and_all_counted() {
+    let bad = SimSpec { error_rate: 1.0, ..spec() };
+    let told = run(share(Some(1), vec![sim(7, 1, bad)], vec![generator(0)]));
+    let read = told.cell(|_| true).read;
+    assert_eq!((read.errors, read.ops), (25_641, 25_641));
+    assert_eq!(told.failures.len(), 10_000);
+    // One more was in flight at the end.
+    assert_eq!(told.logs, ["15642 more I/Os failed; they are counted but not listed"]);
+    let first = &told.failures[0];
+    assert_eq!((first.sd, first.xfer, first.read, first.error), (7, 4 * K, true, IoErrorKind::Errno(libc::EIO)));
+    let some = run(share(Some(1), vec![sim(0, 1, SimSpec { error_rate: 0.01, ..spec() })], vec![generator(0)]));
+    assert_eq!(some.failures.len() as u64, some.cell(|_| true).read.errors);
+    assert!((200..320).contains(&some.failures.len()));
+}
+
+#[test]
+fn variable_rates_show_second_by_second() {
+    let mut variable = share(Some(6), vec![sim(0, 8, spec())], vec![generator(0)]);
+    variable.generators[0].rate = 1.0;
+    variable.arrivals = Arrivals::Deterministic;
+    variable.control = Control::Stepped { steps: vec![(50.0, 2), (10.0, 1)], spike: false };
+    let ops: Vec<u64> = run(variable).samples.iter().map(|s| s.pairs[0].cell.read.ops).collect();
+    assert_eq!(ops, [49, 50, 10, 50, 50, 10]);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_run() {
+    let noisy = SimSpec { jitter_ns: 10_000, error_rate: 0.001, ..spec() };
+    let once = |seed| {
+        let generator = brunt_plan::work::Generator { rate: 20_000.0, read_pct: 70.0, ..half_hits(0) };
+        let mut s = paced(share(Some(2), vec![sim(0, 8, noisy)], vec![generator]), Arrivals::Exponential);
+        s.seed = seed;
+        let mut told = run(s);
+        told.failures.iter_mut().for_each(|f| f.at_ms = 0);
+        told
+    };
+    assert_eq!(once(1), once(1));
+    assert_ne!(once(1), once(2));
+}
+
+#[test]
+fn streams_are_dealt_to_lanes_and_covered_once() {
+    let mut seq = brunt_plan::work::Generator { seek: Seek::Eof, miss: area(0, M), ..generator(0) };
+    seq.streams = (0..4).map(|n| area(n * 256 * K, (n + 1) * 256 * K)).collect();
+    assert_eq!(AddressStream::new(&seq, 1).count(), 256);
+    let told = run_to_eof(share(None, vec![sim(0, 8, spec())], vec![seq]));
+    assert_eq!(told.cell(|_| true).read.ops, 256);
+    // 64 blocks a stream, two lanes each.
+    assert_eq!(told.samples[0].end_ns, 32 * 39_000);
+}
+
+#[test]
+fn a_share_that_cannot_be_run_is_refused() {
+    let refused = |s| start(s).err().unwrap().to_string();
+    let real = SimSpec { virtual_clock: false, ..spec() };
+    let mixed = share(Some(1), vec![sim(0, 1, spec()), sim(1, 1, real)], vec![]);
+    assert_eq!(refused(mixed), "sd sd1 lives on the virtual clock and sd sd2 does not; one worker cannot serve both");
+    let text = refused(share(Some(1), vec![sim(0, 0, spec())], vec![]));
+    assert_eq!(text, "the share of worker localhost-0 cannot be run: sd sd1 has no threads");
+    assert!(refused(share(Some(1), vec![], vec![generator(0)])).contains("generator 0 has no target"));
+    let mut writes = share(Some(1), vec![file(0, 1, "/dev/null", M)], vec![generator(0)]);
+    writes.generators[0].read_pct = 0.0;
+    assert!(refused(writes).contains("open for reading"));
+}
+
+#[test]
+fn a_run_that_never_starts_ends_quietly() {
+    for virtual_clock in [true, false] {
+        let s = share(Some(1), vec![sim(0, 4, SimSpec { virtual_clock, ..spec() })], vec![generator(0)]);
+        let prepared =
+            brunt_engine::Engine::prepare(s, EngineOptions::default(), Box::new(|event| panic!("{event:?}")));
+        assert!(matches!(prepared.map(drop), Ok::<(), EngineError>(())));
+    }
+}
