@@ -1,7 +1,8 @@
 //! An agent whose engine does no I/O: it opens its luns and reports one read per interval and SD. The tests
 //! of the control path start it as a real process.
 //!
-//! A run with the name `exit` ends the process in its first interval.
+//! A run with the name `exit` ends the process at its start; one with the name `stuck` has two I/Os that do
+//! not return until it is stopped.
 
 use std::fs::{File, OpenOptions};
 use std::process::ExitCode;
@@ -12,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use brunt_plan::work::{WorkerEvent, WorkerShare};
 use brunt_stats::{IntervalSample, PairSample};
-use brunt_worker::agent::{AgentOptions, serve_stdio};
+use brunt_worker::agent::{AgentOptions, serve_stdio_with};
 use brunt_worker::engine::{EventSink, PreparedWork, RunningWork, WorkEngine};
 
 struct Memory;
@@ -24,6 +25,7 @@ struct Prepared {
 }
 
 struct Running {
+    stuck: bool,
     stop: Sender<Option<u32>>,
     thread: JoinHandle<()>,
 }
@@ -43,13 +45,15 @@ impl WorkEngine for Memory {
 impl PreparedWork for Prepared {
     fn start(self: Box<Self>, at: Instant) -> Box<dyn RunningWork> {
         let (stop, stopped) = channel();
-        let thread = std::thread::spawn(move || self.run(at, &stopped));
-        Box::new(Running { stop, thread })
+        let stuck = self.share.run == "stuck";
+        let prepared = *self;
+        let thread = std::thread::spawn(move || prepared.run(at, &stopped));
+        Box::new(Running { stuck, stop, thread })
     }
 }
 
 impl Prepared {
-    fn run(self: Box<Self>, at: Instant, stopped: &Receiver<Option<u32>>) {
+    fn run(self, at: Instant, stopped: &Receiver<Option<u32>>) {
         if self.share.run == "exit" {
             give_up();
         }
@@ -66,6 +70,10 @@ impl Prepared {
                     interval += 1;
                 }
             }
+        }
+        if self.share.run == "stuck" {
+            // An error means that the process is about to end.
+            let _ = stopped.recv();
         }
         drop(self.luns);
         (self.events)(WorkerEvent::Drained);
@@ -87,6 +95,10 @@ impl RunningWork for Running {
     fn stop(&self, after_interval: Option<u32>) {
         // Otherwise it has ended by itself.
         let _ = self.stop.send(after_interval);
+    }
+
+    fn outstanding(&self) -> (u64, Duration) {
+        if self.stuck { (2, Duration::from_secs(7)) } else { (0, Duration::ZERO) }
     }
 
     fn join(self: Box<Self>) {
@@ -111,7 +123,7 @@ async fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let served = serve_stdio(options, Arc::new(Memory)).await;
+    let served = serve_stdio_with(options, Arc::new(Memory)).await;
     println!("This one neither.");
     if let Err(error) = served {
         eprintln!("{error}");

@@ -5,6 +5,7 @@
 //! ends, work stops at once and [`serve_stdio`] returns, after which the process must exit.
 
 mod cpu;
+mod drain;
 mod hook;
 mod options;
 mod own;
@@ -29,6 +30,7 @@ use tonic::transport::Server;
 pub use options::{AgentOptions, OptionsError};
 
 use crate::engine::WorkEngine;
+use crate::engine_link::LaneEngine;
 use relay::Relay;
 use service::AgentService;
 
@@ -57,7 +59,16 @@ pub enum AgentError {
 ///
 /// # Errors
 /// See [`AgentError`].
-pub async fn serve_stdio(options: AgentOptions, engine: Arc<dyn WorkEngine>) -> Result<(), AgentError> {
+pub async fn serve_stdio(options: AgentOptions) -> Result<(), AgentError> {
+    let engine = Arc::new(LaneEngine::new(options.cores.clone()));
+    serve_stdio_with(options, engine).await
+}
+
+/// [`serve_stdio`] with another engine.
+///
+/// # Errors
+/// See [`AgentError`].
+pub async fn serve_stdio_with(options: AgentOptions, engine: Arc<dyn WorkEngine>) -> Result<(), AgentError> {
     own_process_group();
     // A handler that does nothing, and that is not inherited by hooks: a hang-up alone ends no run.
     let _ = signal(SignalKind::hangup()).map_err(AgentError::Start)?;

@@ -1,6 +1,6 @@
 //! What the agent wants of an engine. One engine serves one worker: one run after the other.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use brunt_plan::work::{WorkerEvent, WorkerShare};
 
@@ -26,6 +26,9 @@ pub trait PreparedWork: Send {
 pub trait RunningWork: Send {
     /// Ends the work after that interval, or at once. Does not block.
     fn stop(&self, after_interval: Option<u32>);
+
+    /// How many I/Os are out, and the age of the oldest.
+    fn outstanding(&self) -> (u64, Duration);
 
     /// Waits for the end and lets go of everything. Called after [`WorkerEvent::Drained`].
     fn join(self: Box<Self>);

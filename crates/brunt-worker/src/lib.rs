@@ -5,4 +5,5 @@
 
 pub mod agent;
 pub mod engine;
+pub mod engine_link;
 pub mod inspect;

@@ -244,6 +244,35 @@ async fn runs_follow_each_other_and_stop_when_asked() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn outstanding_work_is_told_until_it_has_drained() {
+    for workers in [1, 2] {
+        let (link, mut events) = launched(workers).await;
+        link.hello().await.unwrap();
+        let stuck = |sd| WorkerShare { run: "stuck".into(), ..null(sd, Some(1)) };
+        link.prepare((0..workers).map(|sd| Some(stuck(sd))).collect()).await.unwrap();
+        link.start(Duration::ZERO).await.unwrap();
+        let mut stopped = false;
+        let mut drained = 0;
+        while drained < workers {
+            match next_event(&mut events).await {
+                LinkEvent::Worker { event: WorkerEvent::Outstanding { count, oldest_ns }, .. } => {
+                    assert_eq!((count, oldest_ns), (2, 7_000_000_000));
+                    if !stopped {
+                        link.stop(None).await.unwrap();
+                        stopped = true;
+                    }
+                }
+                LinkEvent::Worker { event: WorkerEvent::Drained, .. } => drained += 1,
+                LinkEvent::Worker { event: WorkerEvent::Interval(_) | WorkerEvent::Log(_), .. } => {}
+                other => panic!("{other:?}"),
+            }
+        }
+        assert!(stopped);
+        link.shutdown().await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn refusals_are_sentences() {
     for workers in [1, 2] {
         let (link, _events) = launched(workers).await;
