@@ -15,7 +15,6 @@ use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncBufRead, AsyncRead, AsyncWrite, BufReader};
 use tokio::process::{Child, Command};
 use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
 use tonic::transport::{Channel, Endpoint, Uri};
 use tower::service_fn;
 
@@ -49,26 +48,28 @@ pub fn marker_line(marker: &str) -> String {
     format!("BRUNT-STREAM {marker}")
 }
 
-/// Reads up to the marker's line and hands what comes before to `chatter`. `false`: the stream ended
-/// without it.
+/// Reads up to the marker's line and sends what comes before to `chatter`, as long as somebody takes it.
+/// `false`: the stream ended without the marker.
 ///
 /// # Errors
 /// Those of the stream.
 pub async fn skip_to_marker<R: AsyncBufRead + Unpin>(
     reader: &mut R,
     marker: &str,
-    mut chatter: impl AsyncFnMut(String),
+    chatter: &mpsc::Sender<String>,
 ) -> io::Result<bool> {
     let wanted = marker_line(marker);
     while let Some(line) = next_line(reader).await? {
         // A prompt without a line end may stand before the marker.
-        match line.strip_suffix(&wanted) {
-            Some("") => return Ok(true),
-            Some(before) => {
-                chatter(before.to_owned()).await;
-                return Ok(true);
-            }
-            None => chatter(line).await,
+        let before = line.strip_suffix(&wanted);
+        let found = before.is_some();
+        let before = before.unwrap_or(&line);
+        if !(found && before.is_empty()) {
+            // Whoever started this is gone when nobody takes the line.
+            let _ = chatter.send(before.to_owned()).await;
+        }
+        if found {
+            return Ok(true);
         }
     }
     Ok(false)
@@ -104,8 +105,6 @@ pub struct Started {
     pub child: Child,
     /// The connection.
     pub channel: Channel,
-    /// Ends when the standard error has ended and every line of it was handed over.
-    pub log: JoinHandle<()>,
 }
 
 /// Why an agent could not be started.
@@ -147,6 +146,7 @@ pub enum StartError {
 
 /// Starts `program` with `arguments` and `--marker …` in a process group of its own, waits for its marker
 /// and connects. Chatter and standard error go to `log`, a line each; when nobody reads, the process waits.
+/// `log` is let go when the standard error has ended.
 ///
 /// # Errors
 /// See [`StartError`]. The process is gone then.
@@ -174,14 +174,10 @@ pub async fn start<A: AsRef<OsStr>>(
         return Err(StartError::Run { program: name, source });
     };
     let (said, mut last_said) = mpsc::channel(1);
-    let log_task = tokio::spawn(copy_lines(BufReader::new(errors), log.clone(), said));
+    tokio::spawn(copy_lines(BufReader::new(errors), log.clone(), said));
 
     let mut output = BufReader::new(output);
-    let chatter = async |line: String| {
-        // Whoever started this is gone when nobody takes the line.
-        let _ = log.send(line).await;
-    };
-    match tokio::time::timeout(START_LIMIT, skip_to_marker(&mut output, &marker, chatter)).await {
+    match tokio::time::timeout(START_LIMIT, skip_to_marker(&mut output, &marker, &log)).await {
         Ok(Ok(true)) => {}
         Ok(_) => {
             let how = ended(child.wait().await);
@@ -191,7 +187,7 @@ pub async fn start<A: AsRef<OsStr>>(
         Err(_) => return Err(StartError::Silent { program: name }),
     }
     match channel(tokio::io::join(output, input), keepalive).await {
-        Ok(channel) => Ok(Started { child, channel, log: log_task }),
+        Ok(channel) => Ok(Started { child, channel }),
         Err(source) => Err(StartError::Protocol { program: name, source }),
     }
 }
@@ -231,10 +227,15 @@ mod tests {
 
     async fn skip(bytes: &[u8]) -> (bool, Vec<String>, Vec<u8>) {
         let mut reader = BufReader::new(bytes);
-        let mut chatter = Vec::new();
-        let found = skip_to_marker(&mut reader, "a1b2", async |line| chatter.push(line)).await.unwrap();
+        let (log, mut lines) = mpsc::channel(8);
+        let found = skip_to_marker(&mut reader, "a1b2", &log).await.unwrap();
         let mut rest = Vec::new();
         reader.read_to_end(&mut rest).await.unwrap();
+        drop(log);
+        let mut chatter = Vec::new();
+        while let Some(line) = lines.recv().await {
+            chatter.push(line);
+        }
         (found, chatter, rest)
     }
 

@@ -163,6 +163,7 @@ fn event() -> impl Strategy<Value = WorkerEvent> {
         Just(WorkerEvent::SequentialDone),
         ".{0,30}".prop_map(WorkerEvent::Log),
         ".{0,30}".prop_map(WorkerEvent::Fatal),
+        any::<(u64, u64)>().prop_map(|(count, oldest_ns)| WorkerEvent::Outstanding { count, oldest_ns }),
         Just(WorkerEvent::Drained),
     ]
 }

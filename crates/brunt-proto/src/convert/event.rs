@@ -51,6 +51,7 @@ impl From<WorkerEvent> for v1::worker_message::Event {
             WorkerEvent::SequentialDone => Self::SequentialDone(v1::Nothing {}),
             WorkerEvent::Log(line) => Self::Log(line),
             WorkerEvent::Fatal(text) => Self::Fatal(text),
+            WorkerEvent::Outstanding { count, oldest_ns } => Self::Outstanding(v1::Outstanding { count, oldest_ns }),
             WorkerEvent::Drained => Self::Drained(v1::Nothing {}),
         }
     }
@@ -76,6 +77,7 @@ impl TryFrom<v1::worker_message::Event> for Report {
             Event::SequentialDone(_) => WorkerEvent::SequentialDone,
             Event::Log(line) => WorkerEvent::Log(line),
             Event::Fatal(text) => WorkerEvent::Fatal(text),
+            Event::Outstanding(out) => WorkerEvent::Outstanding { count: out.count, oldest_ns: out.oldest_ns },
             Event::Drained(_) => WorkerEvent::Drained,
             Event::Stderr(line) => return Ok(Report::Stderr(line)),
         }))

@@ -1,0 +1,185 @@
+//! A worker in a process of its own: the agent is its client as the master is the agent's.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use brunt_proto::stdio::{self, Keepalive};
+use brunt_proto::v1::{self, agent_client::AgentClient, worker_message::Event};
+use brunt_proto::{MAX_MESSAGE, PROTOCOL};
+use tokio::process::Child;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+use tonic::transport::Channel;
+use tonic::{Status, Streaming};
+
+use super::relay::Relay;
+
+/// Time a process has to end by itself after its stream has.
+const END_LIMIT: Duration = Duration::from_secs(10);
+
+/// The client's side of a worker process. Errors are sentences.
+pub struct ProcessWorker {
+    label: String,
+    pid: u32,
+    client: AgentClient<Channel>,
+    /// Set when the end of the process is no surprise.
+    ending: Arc<AtomicBool>,
+    watcher: Mutex<Option<Watcher>>,
+}
+
+/// The task that watches the process.
+struct Watcher {
+    task: JoinHandle<()>,
+    /// Dropped when the process shall be killed.
+    _alive: oneshot::Sender<()>,
+}
+
+/// How a worker process is started.
+#[derive(Debug, Clone)]
+pub struct ProcessOptions {
+    /// Number on its host.
+    pub number: u32,
+    /// Label, `host-n`.
+    pub label: String,
+    /// Cores it may use; empty: all.
+    pub cores: Vec<usize>,
+    /// Probes.
+    pub keepalive: Keepalive,
+}
+
+impl ProcessWorker {
+    /// Starts `program worker …`, greets it and opens its event stream.
+    pub async fn start(program: PathBuf, options: ProcessOptions, relay: Relay) -> Result<Self, String> {
+        let ProcessOptions { number, label, cores, keepalive } = options;
+        let mut arguments = vec!["worker".to_owned(), "--stdio".to_owned(), "--label".to_owned(), label.clone()];
+        if !cores.is_empty() {
+            let list: Vec<String> = cores.iter().map(usize::to_string).collect();
+            arguments.extend(["--cores".to_owned(), list.join(",")]);
+        }
+        let (log, lines) = mpsc::channel(64);
+        let log_end = tokio::spawn(forward_lines(number, lines, relay.clone()));
+        let failed = |reason: String| format!("worker {label} cannot be started: {reason}");
+        let started =
+            stdio::start(&program, arguments, keepalive, log).await.map_err(|error| failed(error.to_string()))?;
+        let mut client = AgentClient::new(started.channel)
+            .max_decoding_message_size(MAX_MESSAGE)
+            .max_encoding_message_size(MAX_MESSAGE);
+        let hello = v1::HelloRequest { protocol: PROTOCOL, version: env!("CARGO_PKG_VERSION").to_owned() };
+        let reply = client.hello(hello).await.map_err(|status| failed(reason(&status)))?.into_inner();
+        let events = client.events(v1::EventsRequest {}).await.map_err(|status| failed(reason(&status)))?;
+        let pid = reply.worker_pids.first().copied().ok_or_else(|| failed("it has no worker".to_owned()))?;
+
+        let ending = Arc::new(AtomicBool::new(false));
+        let (alive, dropped) = oneshot::channel();
+        let watch = Watch { number, label: label.clone(), pid, relay, ending: Arc::clone(&ending) };
+        let watcher = tokio::spawn(watch.run(started.child, log_end, events.into_inner(), dropped));
+        let watcher = Mutex::new(Some(Watcher { task: watcher, _alive: alive }));
+        Ok(Self { label, pid, client, ending, watcher })
+    }
+
+    /// Process number.
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// Hands over a share.
+    pub async fn prepare(&self, share: Option<v1::WorkerShare>) -> Result<(), String> {
+        let workers = vec![v1::WorkerSlot { share }];
+        let result = self.client.clone().prepare(v1::PrepareRequest { workers }).await;
+        result.map(drop).map_err(|status| self.failed(&status))
+    }
+
+    /// Starts what is ready at an instant of `CLOCK_MONOTONIC`, nanoseconds.
+    pub async fn start_at(&self, monotonic_ns: u64) -> Result<(), String> {
+        let when = Some(v1::start_request::When::MonotonicNs(monotonic_ns));
+        let result = self.client.clone().start(v1::StartRequest { when }).await;
+        result.map(drop).map_err(|status| self.failed(&status))
+    }
+
+    /// Ends the work.
+    pub async fn stop(&self, after_interval: Option<u32>) -> Result<(), String> {
+        let result = self.client.clone().stop(v1::StopRequest { after_interval }).await;
+        result.map(drop).map_err(|status| self.failed(&status))
+    }
+
+    /// Ends work and process, waits for it, and kills it when it does not end.
+    pub async fn end(&self) {
+        self.ending.store(true, Ordering::Relaxed);
+        let watcher = self.watcher.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(mut watcher) = watcher else { return };
+        let mut client = self.client.clone();
+        let goodbye = async {
+            // When the call fails the process has ended already, or is about to with its stream.
+            let _ = client.shutdown(v1::ShutdownRequest {}).await;
+            let _ = (&mut watcher.task).await;
+        };
+        let _ = tokio::time::timeout(END_LIMIT, goodbye).await;
+    }
+
+    fn failed(&self, status: &Status) -> String {
+        match status.code() {
+            tonic::Code::FailedPrecondition | tonic::Code::InvalidArgument => status.message().to_owned(),
+            _ => format!("worker {} does not answer: {}", self.label, reason(status)),
+        }
+    }
+}
+
+fn reason(status: &Status) -> String {
+    if status.message().is_empty() { status.code().to_string() } else { status.message().to_owned() }
+}
+
+async fn forward_lines(worker: u32, mut lines: mpsc::Receiver<String>, relay: Relay) {
+    while let Some(line) = lines.recv().await {
+        relay.wire(worker, Event::Stderr(line));
+    }
+}
+
+/// Carries the events of a worker process and tells how it ended.
+struct Watch {
+    number: u32,
+    label: String,
+    pid: u32,
+    relay: Relay,
+    ending: Arc<AtomicBool>,
+}
+
+impl Watch {
+    async fn run(
+        self,
+        mut child: Child,
+        log: JoinHandle<()>,
+        mut events: Streaming<v1::WorkerMessage>,
+        dropped: oneshot::Receiver<()>,
+    ) {
+        let carry = async {
+            while let Ok(Some(message)) = events.message().await {
+                if let Some(event) = message.event {
+                    self.relay.wire(self.number, event);
+                }
+            }
+        };
+        tokio::select! {
+            () = carry => {}
+            _ = dropped => {
+                // It may have ended in this moment.
+                let _ = child.kill().await;
+                return;
+            }
+        }
+        let how = match tokio::time::timeout(END_LIMIT, child.wait()).await {
+            Ok(status) => stdio::ended(status),
+            Err(_) => {
+                let _ = child.kill().await;
+                "its stream broke and it had to be killed".to_owned()
+            }
+        };
+        // What it leaves running may keep its standard error open.
+        let _ = tokio::time::timeout(Duration::from_secs(1), log).await;
+        if !self.ending.load(Ordering::Relaxed) {
+            let text = format!("worker {} (process {}) has ended: {how}", self.label, self.pid);
+            self.relay.wire(self.number, Event::Fatal(text));
+        }
+    }
+}

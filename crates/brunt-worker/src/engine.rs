@@ -1,0 +1,35 @@
+//! What the agent wants of an engine. One engine serves one worker: one run after the other.
+
+use std::time::{Duration, Instant};
+
+use brunt_plan::work::{WorkerEvent, WorkerShare};
+
+/// Where an engine puts its events, from any of its threads. Never blocks.
+pub type EventSink = Box<dyn Fn(WorkerEvent) + Send + Sync>;
+
+/// An engine.
+pub trait WorkEngine: Send + Sync + 'static {
+    /// Opens luns, allocates and makes ready. Blocks.
+    ///
+    /// # Errors
+    /// What cannot be done, in a sentence with the SD's name.
+    fn prepare(&self, share: WorkerShare, events: EventSink) -> Result<Box<dyn PreparedWork>, String>;
+}
+
+/// A share that is ready. Dropped, it lets go of everything.
+pub trait PreparedWork: Send {
+    /// Begins at that instant, at once when it has passed. Does not block.
+    fn start(self: Box<Self>, at: Instant) -> Box<dyn RunningWork>;
+}
+
+/// A share at work. [`WorkerEvent::Drained`] is its last event, whatever happens.
+pub trait RunningWork: Send {
+    /// Ends the work after that interval, or at once. Does not block.
+    fn stop(&self, after_interval: Option<u32>);
+
+    /// How many I/Os are out, and the age of the oldest.
+    fn outstanding(&self) -> (u64, Duration);
+
+    /// Waits for the end and lets go of everything. Called after [`WorkerEvent::Drained`].
+    fn join(self: Box<Self>);
+}

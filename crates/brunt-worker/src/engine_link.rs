@@ -1,0 +1,50 @@
+//! The product's engine behind [`WorkEngine`].
+
+use std::time::{Duration, Instant};
+
+use brunt_engine::{Engine, EngineOptions, Prepared, Running, Wait};
+use brunt_plan::work::WorkerShare;
+
+use crate::engine::{EventSink, PreparedWork, RunningWork, WorkEngine};
+
+/// The engine of `brunt-engine`.
+#[derive(Debug, Clone)]
+pub struct LaneEngine {
+    options: EngineOptions,
+}
+
+impl LaneEngine {
+    /// An engine whose threads are bound to these cores; none: they go where the system likes.
+    pub fn new(cores: Vec<usize>) -> Self {
+        Self { options: EngineOptions { cores, wait: Wait::default() } }
+    }
+}
+
+impl WorkEngine for LaneEngine {
+    fn prepare(&self, share: WorkerShare, events: EventSink) -> Result<Box<dyn PreparedWork>, String> {
+        match Engine::prepare(share, self.options.clone(), events) {
+            Ok(prepared) => Ok(Box::new(prepared)),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+}
+
+impl PreparedWork for Prepared {
+    fn start(self: Box<Self>, at: Instant) -> Box<dyn RunningWork> {
+        Box::new(Prepared::start(*self, at))
+    }
+}
+
+impl RunningWork for Running {
+    fn stop(&self, after_interval: Option<u32>) {
+        Running::stop(self, after_interval);
+    }
+
+    fn outstanding(&self) -> (u64, Duration) {
+        Running::outstanding(self)
+    }
+
+    fn join(self: Box<Self>) {
+        Running::join(*self);
+    }
+}
