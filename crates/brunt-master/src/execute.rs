@@ -176,7 +176,12 @@ impl Execution {
         Ok(())
     }
 
-    async fn pass<L: HostLink>(&mut self, session: &mut Session<'_, L>, common: &Common<'_>, pass: u64) -> Result<(), Halt> {
+    async fn pass<L: HostLink>(
+        &mut self,
+        session: &mut Session<'_, L>,
+        common: &Common<'_>,
+        pass: u64,
+    ) -> Result<(), Halt> {
         for (index, run) in common.resolved.plan.runs.iter().enumerate() {
             // A format is made once (`docs/vdbench/raw.md` §8.9).
             if run.kind == RunKind::Format && pass > 1 {

@@ -117,7 +117,10 @@ fn is_machine_named(system: &str, own: &str) -> bool {
 pub fn refusals(plan: &Plan) -> Vec<String> {
     let mut refused: Vec<String> = plan.settings.unsupported.iter().map(|(_, text)| text.clone()).collect();
     refused.extend(plan.hosts.iter().filter(|h| !is_this_machine(&h.system)).map(|h| {
-        format!("host {} is another machine (system={}): remote hosts over ssh are not supported yet", h.label, h.system)
+        format!(
+            "host {} is another machine (system={}): remote hosts over ssh are not supported yet",
+            h.label, h.system
+        )
     }));
     refused
 }
@@ -128,7 +131,9 @@ mod tests {
 
     #[test]
     fn this_machine_has_several_names() {
-        for name in ["localhost", "LocalHost", "127.0.0.1", "127.1.2.3", "::1", "[::1]", "db7", "db7.lab.example", "DB7"] {
+        for name in
+            ["localhost", "LocalHost", "127.0.0.1", "127.1.2.3", "::1", "[::1]", "db7", "db7.lab.example", "DB7"]
+        {
             assert!(is_machine_named(name, "db7.lab.example"), "{name}");
         }
         for name in ["db8", "db7.other.example", "10.0.0.1", "localhost.lab", ""] {

@@ -45,7 +45,12 @@ impl<L: HostLink> Session<'_, L> {
     ///
     /// # Errors
     /// As [`Session::run_hooks`].
-    pub(crate) async fn run_here(&mut self, what: &str, command: &str, to: HookDestination) -> Result<HookResult, Halt> {
+    pub(crate) async fn run_here(
+        &mut self,
+        what: &str,
+        command: &str,
+        to: HookDestination,
+    ) -> Result<HookResult, Halt> {
         let results = self.call(vec![(0, shell(command.to_owned()))]).await?;
         let result = results.into_iter().next().map_or(Err(LinkError::Broken("not run".into())), |(_, r)| r);
         self.hook_done(what, command, "master", to, result)

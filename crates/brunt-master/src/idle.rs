@@ -29,7 +29,12 @@ impl IdleRule {
     /// # Errors
     /// Values that mean nothing, in a sentence.
     pub(crate) fn parse(values: &[String]) -> Result<Option<Self>, String> {
-        let bad = || format!("timeout={} means nothing: write report, (report,n), n, (n,abort), (n,m) or (n,script)", values.join(","));
+        let bad = || {
+            format!(
+                "timeout={} means nothing: write report, (report,n), n, (n,abort), (n,m) or (n,script)",
+                values.join(",")
+            )
+        };
         let rule = |seconds, least, action| Ok(Some(Self { seconds, least, action }));
         match values {
             [] => Ok(None),

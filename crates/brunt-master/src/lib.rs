@@ -28,3 +28,10 @@ pub use outcome::Outcome;
 pub use planned::planned;
 pub use rules::Options;
 pub use simulate::simulate;
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod execute_tests;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod testing;

@@ -47,7 +47,10 @@ fn samples(ios: &[Io]) -> Vec<(usize, IntervalSample)> {
                 .filter(|p| p.cell.both().ops > 0)
                 .collect();
             let cpu = Some(CpuTicks { user: worker as u64 + 1, ..CpuTicks::default() });
-            (worker, IntervalSample { interval: 1, start_ns: 0, end_ns: 1_000 + worker as u64, pairs, cpu, idle: false })
+            (
+                worker,
+                IntervalSample { interval: 1, start_ns: 0, end_ns: 1_000 + worker as u64, pairs, cpu, idle: false },
+            )
         })
         .collect()
 }

@@ -42,7 +42,9 @@ pub fn planned(plan: &Plan, as_vdbench: bool) -> Planned {
         plan.wds.iter().enumerate().filter(|(n, _)| used(&numbers.wds, *n)).map(|(_, wd)| wd.clone()).collect();
     Planned {
         hosts: plan.hosts.iter().map(|h| h.label.clone()).collect(),
-        workers: workers.flat_map(|(h, host)| (0..host.workers).map(move |n| worker(h, host.worker_label(n)))).collect(),
+        workers: workers
+            .flat_map(|(h, host)| (0..host.workers).map(move |n| worker(h, host.worker_label(n))))
+            .collect(),
         sds: plan
             .sds
             .iter()

@@ -55,6 +55,8 @@ pub(crate) struct Run<'r, 's, L> {
     /// The command of `data_errors=`, due when all is quiet.
     error_command: Option<String>,
     workload_done: bool,
+    /// Hosts that failed to start, and why.
+    not_started: Vec<(usize, String)>,
 }
 
 /// Work that ends with its data.
@@ -72,6 +74,11 @@ fn is_complete(end: RunEnd) -> bool {
 impl<L: HostLink> Run<'_, '_, L> {
     /// Leads the run to its end.
     pub(crate) async fn lead(mut self) -> RunReport {
+        for (host, text) in std::mem::take(&mut self.not_started) {
+            for w in self.session.layout.of_host(host) {
+                self.lose(w, &text).await;
+            }
+        }
         while !self.merger.all_finished() {
             match self.session.hear(self.drain.next_tick()).await {
                 Heard::Control(control) => {

@@ -192,7 +192,10 @@ impl<'a, L> Session<'a, L> {
     ///
     /// # Errors
     /// An interrupt or abort that came first; the calls are given up then.
-    pub(crate) async fn call<T, F>(&mut self, calls: Vec<(usize, F)>) -> Result<Vec<(usize, Result<T, LinkError>)>, Halt>
+    pub(crate) async fn call<T, F>(
+        &mut self,
+        calls: Vec<(usize, F)>,
+    ) -> Result<Vec<(usize, Result<T, LinkError>)>, Halt>
     where
         F: Future<Output = Result<T, LinkError>>,
     {
@@ -221,7 +224,12 @@ impl<'a, L> Session<'a, L> {
         calls.results()
     }
 
-    async fn finish<T, F>(&mut self, calls: &mut Calls<T, F>, limit: Option<Duration>, yielding: bool) -> Option<Control>
+    async fn finish<T, F>(
+        &mut self,
+        calls: &mut Calls<T, F>,
+        limit: Option<Duration>,
+        yielding: bool,
+    ) -> Option<Control>
     where
         F: Future<Output = Result<T, LinkError>>,
     {
@@ -229,12 +237,12 @@ impl<'a, L> Session<'a, L> {
         loop {
             tokio::select! {
                 biased;
-                () = std::future::poll_fn(|cx| calls.poll(cx)) => return None,
                 control = next(&mut self.control) => match control {
                     Some(control) if yielding => return Some(control),
                     Some(control) => self.waiting_control.push_back(control),
                     None => self.control = None,
                 },
+                () = std::future::poll_fn(|cx| calls.poll(cx)) => return None,
                 event = next(&mut self.inbox) => match event {
                     Some((host, event)) => {
                         if let LinkEvent::Lost(why) = &event {

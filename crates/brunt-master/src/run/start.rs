@@ -15,7 +15,7 @@ use crate::link::{HostLink, LinkError};
 use crate::merge::{Merger, Shape};
 use crate::monitor::Monitor;
 use crate::planned::{Numbers, max_text, planned_run};
-use crate::run::drain::Drain;
+use crate::run::drain::{ANSWER_LIMIT, Drain};
 use crate::run::{EndOfData, Run};
 use crate::session::{Halt, Session, now_ms};
 use crate::totals::Totals;
@@ -100,9 +100,10 @@ impl<'s, L: HostLink> Session<'s, L> {
         self.emit(Event::RunStarted(started));
         let fleet = self.fleet;
         let starts = dealt.hosts().into_iter().filter_map(|h| Some((h, fleet.hosts.get(h)?.link.start(delay))));
-        let answers = self.call(starts.collect()).await?;
-        self.all_answered("start", answers)?;
-        Ok(self.running(common, dealt, longest_idle))
+        // Not given up for an interrupt: what has started must be ended in order.
+        let answers = self.call_to_end(starts.collect(), ANSWER_LIMIT).await;
+        let failed = answers.into_iter().filter_map(|(h, answer)| Some((h, answer.err()?.to_string()))).collect();
+        Ok(Run { not_started: failed, ..self.running(common, dealt, longest_idle) })
     }
 
     async fn prepare(&mut self, dealt: &Dealt<'_>) -> Result<(), Halt> {
@@ -112,28 +113,16 @@ impl<'s, L: HostLink> Session<'s, L> {
             Some((h, fleet.hosts.get(h)?.link.prepare(shares)))
         });
         let answers = self.call(prepares.collect()).await?;
-        self.all_answered("prepare", answers)
-    }
-
-    /// The first answer that is not good, as the end of the execution.
-    pub(crate) fn all_answered<T>(
-        &mut self,
-        what: &str,
-        answers: Vec<(usize, Result<T, LinkError>)>,
-    ) -> Result<(), Halt> {
         self.catch_up();
         for (host, answer) in answers {
             let label = self.layout.host_label(host);
-            match answer {
-                Ok(_) => {}
-                Err(LinkError::Refused(text)) => {
-                    return Err(Halt::abort(AbortCause::Setup, format!("host={label}: {text}")));
-                }
-                Err(error @ LinkError::Broken(_)) => {
-                    let text = format!("host={label}: {what}: {error}");
-                    return Err(Halt::abort(AbortCause::WorkerLost, text));
-                }
-            }
+            let cause = match answer {
+                Ok(()) => continue,
+                Err(LinkError::Refused(_)) => AbortCause::Setup,
+                Err(LinkError::Broken(_)) => AbortCause::WorkerLost,
+            };
+            let text = answer.err().map(|e| e.to_string()).unwrap_or_default();
+            return Err(Halt::abort(cause, format!("host={label}: {text}")));
         }
         Ok(())
     }
@@ -170,6 +159,7 @@ impl<'s, L: HostLink> Session<'s, L> {
             halt: None,
             error_command: None,
             workload_done: false,
+            not_started: Vec::new(),
             session: self,
         }
     }
