@@ -225,18 +225,18 @@ impl Execution {
     ) -> Result<(), Halt> {
         let running = session.start_run(common, dealt, &mut self.longest_idle).await?;
         self.runs += 1;
-        let RunReport { totals, complete, halt, error_command } = running.lead().await;
+        let RunReport { totals, orderly, halt, error_command } = running.lead().await;
         if let Some(command) = error_command {
             let command = session.rules.filled(&command);
             session.run_here("data_errors=", &command, HookDestination::Log).await?;
         }
-        if complete {
+        if orderly {
             session.run_hooks("endcmd", &dealt.plan.endcmd, HookLevel::Run).await?;
         }
         if let Some(halt) = halt {
             return Err(halt);
         }
-        session.check_skew(common, dealt, &totals)?;
+        session.check_mix(common, dealt, &totals)?;
         self.observed.ended(dealt.index, dealt.plan, dealt.deal.uncontrolled, &totals);
         if let Some(ms) = self.observed.stop_curve(dealt.plan, &totals) {
             let text = format!("stopcurve=: rd={} answered in {ms:.3} ms, the curve ends here", dealt.plan.name);

@@ -126,11 +126,10 @@ impl Merged {
         self.due_hist.merge(&pair.due_hist);
         self.hosts[host].read_hist.merge(&pair.read_hist);
         self.hosts[host].write_hist.merge(&pair.write_hist);
-        for pairs in [Some(&mut self.sd_hists[sd]), Some(&mut self.wd_hists[wd]), self.worker_hists.get_mut(worker)] {
-            if let Some(hists) = pairs {
-                hists.read.merge(&pair.read_hist);
-                hists.write.merge(&pair.write_hist);
-            }
+        let by_worker = self.worker_hists.get_mut(worker);
+        for hists in [&mut self.sd_hists[sd], &mut self.wd_hists[wd]].into_iter().chain(by_worker) {
+            hists.read.merge(&pair.read_hist);
+            hists.write.merge(&pair.write_hist);
         }
     }
 
@@ -252,5 +251,6 @@ impl Merger {
 }
 
 #[cfg(test)]
+#[allow(clippy::expect_used)]
 #[path = "merge_tests.rs"]
 mod tests;

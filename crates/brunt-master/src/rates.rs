@@ -29,7 +29,8 @@ struct RunObserved {
 /// How fast a run shall go.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Speed {
-    /// I/Os per second (0 where the plan says it all), and the skew that was observed.
+    /// I/Os per second (for steps, that of the run before; without a meaning for maximum runs), and the skew that was
+    /// observed.
     Go { rate: f64, mix: Option<Vec<f64>> },
     /// Not at all: a point below 10 I/Os per second.
     TooSlow,
@@ -42,7 +43,8 @@ impl Observed {
     pub(crate) fn speed(&self, run: &Run) -> Speed {
         match &run.rate {
             Rate::Fixed(rate) => Speed::Go { rate: *rate, mix: None },
-            Rate::Max | Rate::CurveMax | Rate::Steps(_) => Speed::Go { rate: 0.0, mix: None },
+            Rate::Max | Rate::CurveMax => Speed::Go { rate: 0.0, mix: None },
+            Rate::Steps(_) => Speed::Go { rate: self.previous.unwrap_or(0.0), mix: None },
             Rate::PercentOfPrevious(percent) => {
                 Speed::Go { rate: rate_of_percent(self.previous.unwrap_or(0.0), *percent), mix: None }
             }

@@ -137,10 +137,7 @@ impl<L: HostLink> Run<'_, '_, L> {
             WorkerEvent::Interval(sample) => self.merger.add(worker, &sample),
             WorkerEvent::Failure(failure) => self.failure(worker, &failure).await,
             WorkerEvent::SequentialDone => self.sequential_done(worker).await,
-            WorkerEvent::Drained => {
-                self.merger.finish(worker);
-                self.check_end_of_data().await;
-            }
+            WorkerEvent::Drained => self.merger.finish(worker),
             WorkerEvent::Log(_) | WorkerEvent::Fatal(_) => return Some(event),
         }
         None
@@ -195,32 +192,21 @@ impl<L: HostLink> Run<'_, '_, L> {
         }
     }
 
-    async fn sequential_done(&mut self, worker: usize) {
-        let interval = self.merger.reported(worker) + 1;
-        if let Some(Some(state)) = self.end_of_data.get_mut(worker)
-            && *state == EndOfData::Ahead
-        {
-            *state = EndOfData::Reached(interval);
-            self.check_end_of_data().await;
-        }
-    }
-
     /// Ends the run when all work that ends with its data has ended (`docs/vdbench/raw.md` §8.9). The interval in
     /// which the last of it ended is the last.
-    async fn check_end_of_data(&mut self) {
-        if self.end.is_some() {
-            return;
+    async fn sequential_done(&mut self, worker: usize) {
+        let interval = self.merger.reported(worker) + 1;
+        if let Some(state @ Some(EndOfData::Ahead)) = self.end_of_data.get_mut(worker) {
+            *state = Some(EndOfData::Reached(interval));
         }
         let mut last = None;
-        let unfinished: Vec<usize> = self.merger.unfinished().collect();
-        for (w, state) in self.end_of_data.iter().enumerate() {
+        for state in self.end_of_data.iter().flatten() {
             match state {
-                Some(EndOfData::Reached(interval)) => last = last.max(Some(*interval)),
-                Some(EndOfData::Ahead) if unfinished.contains(&w) => return,
-                _ => {}
+                EndOfData::Reached(interval) => last = last.max(Some(*interval)),
+                EndOfData::Ahead => return,
             }
         }
-        if let Some(last) = last {
+        if let (None, Some(last)) = (self.end, last) {
             self.session.emit(Event::SequentialDone);
             self.merger.end_at(last);
             self.stop(RunEnd::EndOfData, None).await;

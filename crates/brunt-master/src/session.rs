@@ -10,6 +10,7 @@ use std::task::Poll;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use brunt_event::{AbortCause, Event, NoticeLevel};
+use brunt_plan::SetupNotice;
 use brunt_plan::work::WorkerEvent;
 use tokio::sync::mpsc::Receiver;
 use tokio::time::{Instant, sleep_until};
@@ -69,7 +70,7 @@ pub(crate) struct Session<'a, L> {
     backlog: VecDeque<(usize, LinkEvent)>,
     control: Option<Receiver<Control>>,
     waiting_control: VecDeque<Control>,
-    noticed: HashSet<String>,
+    noticed: HashSet<(&'static str, String)>,
 }
 
 /// Calls to several hosts: each with its host, running or done.
@@ -144,11 +145,18 @@ impl<'a, L> Session<'a, L> {
         (self.sink)(event);
     }
 
-    /// Says something the user should know, each text once in an execution.
+    /// Says something the user should know.
     pub(crate) fn notice(&mut self, warning: bool, code: &str, text: impl Into<String>) {
-        let (text, level) = (text.into(), if warning { NoticeLevel::Warning } else { NoticeLevel::Note });
-        if self.noticed.insert(format!("{code} {text}")) {
-            self.emit(Event::Notice { level, code: code.to_owned(), text });
+        let level = if warning { NoticeLevel::Warning } else { NoticeLevel::Note };
+        self.emit(Event::Notice { level, code: code.to_owned(), text: text.into() });
+    }
+
+    /// Says what the plan found worth saying, the same only once in an execution.
+    pub(crate) fn plan_notices(&mut self, notices: &[SetupNotice]) {
+        for n in notices {
+            if self.noticed.insert((n.code, n.text.clone())) {
+                self.notice(n.warning, n.code, n.text.clone());
+            }
         }
     }
 

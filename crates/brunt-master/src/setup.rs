@@ -65,7 +65,7 @@ impl<L: HostLink> Session<'_, L> {
         let resolved = plan.resolve(&facts).map_err(SetupEnd::Problems)?;
         self.emit(Event::QueryCompleted { sd_sizes: resolved.sd_sizes.clone() });
         self.announce_formats(&resolved);
-        resolved.notices.iter().for_each(|n| self.notice(n.warning, n.code, n.text.clone()));
+        self.plan_notices(&resolved.notices);
         Ok(resolved)
     }
 
@@ -104,7 +104,9 @@ impl<L: HostLink> Session<'_, L> {
         let facts = self.all_agents("inspect", answers)?;
         let mut luns = Vec::with_capacity(facts.len());
         for (h, HostFacts { luns: l, inventory }) in facts.into_iter().enumerate() {
-            self.emit(Event::HostConfig { host: h as u32, text: inventory });
+            if !inventory.is_empty() {
+                self.emit(Event::HostConfig { host: h as u32, text: inventory });
+            }
             luns.push(l);
         }
         Ok(luns)

@@ -87,7 +87,7 @@ async fn io_that_never_returns_is_given_up_and_what_was_measured_is_reported() {
         "draining 1 for 3",
         "draining 1 for 4",
         "draining 1 for 5",
-        "end Stuck complete=false intervals=30 errors=0",
+        "end Stuck complete=true intervals=30 errors=0",
         "aborted Stuck 0: I/O of localhost-0 never returned: given up 5 seconds after the end of rd=rd1",
     ];
     assert_eq!(order[order.len() - expected.len()..], expected);

@@ -52,6 +52,15 @@ async fn abort_failed_skew_compares_what_was_asked_with_what_was_seen() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_workload_that_priorities_starve_is_named() {
+    let mut plan = skewed(100.0);
+    plan.runs[0].workloads.iter_mut().zip([1, 2]).for_each(|(w, p)| w.priority = Some(p));
+    let played = Stage::new(plan, vec![vec![whole(2, 10)]]).play().await;
+    let note = "starved: rd=mix: wd=wd2 did no I/O: workloads of higher priority took all";
+    assert!(played.order().contains(&note.to_owned()));
+}
+
+#[tokio::test(start_paused = true)]
 async fn timeout_names_the_idle_sd() {
     let mut plan = plan(vec![run("rd1", Rate::Fixed(1.0), 5)]);
     plan.settings.timeout = vec!["2".into(), "abort".into()];

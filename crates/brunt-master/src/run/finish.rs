@@ -13,7 +13,7 @@ pub(crate) struct RunReport {
     /// What was measured.
     pub(crate) totals: Totals,
     /// Whether it did what it should, apart from I/O errors.
-    pub(crate) complete: bool,
+    pub(crate) orderly: bool,
     /// Why nothing comes after it.
     pub(crate) halt: Option<Halt>,
     /// A command that is due now (`data_errors=`).
@@ -23,11 +23,13 @@ pub(crate) struct RunReport {
 impl<L: HostLink> Run<'_, '_, L> {
     pub(super) fn finish(mut self) -> RunReport {
         let end = self.end.unwrap_or(RunEnd::Elapsed);
-        let complete = is_complete(end);
-        if complete {
+        let orderly = is_complete(end);
+        if orderly {
             self.say_workload_done();
             self.session.emit(Event::WorkersDone { run: self.number });
         }
+        // What came between the last interval and the last I/O takes nothing away from what was measured.
+        let complete = self.workload_done;
         let io_errors = self.errors.count();
         self.session.io_errors += io_errors;
         let (sd_hists, wd_hists, worker_hists) = self.totals.clone().into_hists();
@@ -41,10 +43,10 @@ impl<L: HostLink> Run<'_, '_, L> {
             worker_hists,
             io_errors,
         })));
-        if complete && io_errors > 0 {
+        if orderly && io_errors > 0 {
             let text = "Vdbench terminating due to Data Validation or I/O errors. See errorlog.html.";
             self.halt = Some(Halt::abort(AbortCause::IoErrors, text));
         }
-        RunReport { totals: self.totals, complete, halt: self.halt, error_command: self.error_command }
+        RunReport { totals: self.totals, orderly, halt: self.halt, error_command: self.error_command }
     }
 }

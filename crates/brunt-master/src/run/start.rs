@@ -92,7 +92,7 @@ impl<'s, L: HostLink> Session<'s, L> {
         if let Some(lost) = dealt.shares().zip(&self.lost).position(|(share, lost)| share.is_some() && *lost) {
             return Err(self.worker_lost(lost));
         }
-        dealt.deal.notices.iter().for_each(|n| self.notice(n.warning, n.code, n.text.clone()));
+        self.plan_notices(&dealt.deal.notices);
         self.run_hooks("startcmd", &dealt.plan.startcmd, HookLevel::Run).await?;
         self.prepare(dealt).await?;
         let delay = self.rules.start_delay;
@@ -190,8 +190,10 @@ fn sd_names(common: &Common<'_>, dealt: &Dealt<'_>) -> Vec<(u32, String)> {
 fn watched(common: &Common<'_>, dealt: &Dealt<'_>) -> Vec<(u32, u32)> {
     let mut pairs = Vec::new();
     for (w, share) in dealt.shares().enumerate() {
-        for target in share.iter().flat_map(|s| &s.targets) {
-            let number = common.numbers.sds.get(target.sd as usize).copied().flatten();
+        let Some(share) = share else { continue };
+        for generator in &share.generators {
+            let sd = share.targets.get(generator.target as usize).map(|t| t.sd as usize);
+            let number = sd.and_then(|sd| common.numbers.sds.get(sd).copied().flatten());
             pairs.extend(number.map(|sd| (w as u32, sd)));
         }
     }
