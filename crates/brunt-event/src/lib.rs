@@ -86,7 +86,7 @@ pub enum Event {
     QueryStarted,
     /// The hosts have answered.
     QueryCompleted {
-        /// Sizes in bytes, by SD; `None` for SDs not used.
+        /// Sizes in bytes, by SD of [`Planned::sds`].
         sd_sizes: Vec<Option<u64>>,
     },
     /// The inventory of a host, for `config.html`.
@@ -104,12 +104,6 @@ pub enum Event {
         lun: String,
         /// Index in [`Planned::hosts`].
         host: u32,
-    },
-    /// A format run comes before all runs of [`Planned::runs`]. It counts as a workload, so that WDs have reports
-    /// of their own from now on ([`Planned::wd_reports`]).
-    FormatPlanned {
-        /// The run.
-        run: PlannedRun,
     },
     /// Another pass over all runs begins.
     LoopStarted {
@@ -281,11 +275,11 @@ pub struct Planned {
     pub sds: Vec<PlannedSd>,
     /// WD names that are used.
     pub wds: Vec<String>,
-    /// Whether WDs have reports of their own: there are two or more. A format that is found necessary later counts
-    /// too ([`Event::FormatPlanned`]).
+    /// Whether WDs have reports of their own: there are two or more. The workloads of a format run that is found
+    /// necessary later count too.
     pub wd_reports: bool,
-    /// Runs in order, one pass. A format run that is found necessary later comes before them
-    /// ([`Event::FormatPlanned`]).
+    /// Runs in order, one pass. A format run that is found necessary later comes before them: its [`RunStarted`]
+    /// announces it, with number 0 and workloads that are no WD's.
     pub runs: Vec<PlannedRun>,
     /// `report=host_detail`.
     pub host_detail: bool,

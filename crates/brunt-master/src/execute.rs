@@ -23,8 +23,10 @@ use crate::run::start::{Common, Dealt};
 use crate::session::{Halt, Session};
 use crate::setup::problems_halt;
 
-/// How long the agents' farewell is waited for.
-const FAREWELL: Duration = Duration::from_secs(5);
+/// How long the agents' farewell is waited for: an agent is given 15 seconds to end.
+const FAREWELL: Duration = Duration::from_secs(16);
+/// How long when somebody is in a hurry, or I/O that never returns keeps the agents from ending.
+const SHORT_FAREWELL: Duration = Duration::from_secs(1);
 
 /// Executes a plan over a fleet, in the order of design.md: greeting, inspection of all hosts, then run by run
 /// prepare, start, samples, end. Every event goes to `sink` in order, [`Event::Planned`] first; opening and closing the
@@ -58,7 +60,7 @@ pub async fn execute<L: HostLink>(
         }
     };
     let outcome = session.conclude(halt, problems, execution.runs);
-    session.farewell().await;
+    session.farewell(&outcome).await;
     outcome
 }
 
@@ -86,11 +88,16 @@ impl<L: HostLink> Session<'_, L> {
         outcome
     }
 
-    async fn farewell(&mut self) {
+    /// Ends the agents. An interrupt ends the wait for them.
+    async fn farewell(&mut self, outcome: &Outcome) {
         let fleet = self.fleet;
         let hosts = fleet.hosts.iter().enumerate();
         let calls = hosts.map(|(h, host)| (h, host.link.shutdown())).collect();
-        self.call_to_end(calls, FAREWELL).await;
+        let hurry = self.hurry || outcome.abort == Some(AbortCause::Stuck);
+        let limit = if hurry { SHORT_FAREWELL } else { FAREWELL };
+        if tokio::time::timeout(limit, self.call(calls)).await.is_err() {
+            tracing::warn!("agents did not end in time");
+        }
         self.catch_up();
     }
 }

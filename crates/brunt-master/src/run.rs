@@ -106,6 +106,7 @@ impl<L: HostLink> Run<'_, '_, L> {
     /// Says whether to leave at once.
     async fn control(&mut self, control: Control) -> bool {
         if self.is_cut_short() {
+            self.session.hurry = true;
             return true;
         }
         let end = if matches!(control, Control::Interrupt(_)) { RunEnd::Signal } else { RunEnd::Errors };

@@ -64,6 +64,8 @@ pub(crate) struct Session<'a, L> {
     pub(crate) sink: &'a mut dyn FnMut(Event),
     /// I/O errors so far.
     pub(crate) io_errors: u64,
+    /// Somebody wants to leave at once.
+    pub(crate) hurry: bool,
     /// Workers that are gone.
     pub(crate) lost: Vec<bool>,
     inbox: Option<Receiver<(usize, LinkEvent)>>,
@@ -131,6 +133,7 @@ impl<'a, L> Session<'a, L> {
             rules,
             sink,
             io_errors: 0,
+            hurry: false,
             lost,
             inbox: Some(inbox),
             backlog: VecDeque::new(),

@@ -3,13 +3,12 @@
 use std::time::Duration;
 
 use brunt_event::{AbortCause, Event};
-use brunt_plan::plan::{Plan, RunKind};
+use brunt_plan::plan::Plan;
 use brunt_plan::work::LunFacts;
 use brunt_plan::{Resolved, SetupKind, SetupProblem};
 use tokio::time::timeout;
 
 use crate::link::{HostFacts, HostHello, HostLink, LinkError};
-use crate::planned::planned_run;
 use crate::session::{Halt, Session};
 
 /// How long an agent may take to answer the greeting.
@@ -63,7 +62,9 @@ impl<L: HostLink> Session<'_, L> {
         self.emit(Event::QueryStarted);
         let facts = self.inspect(&plan).await?;
         let resolved = plan.resolve(&facts).map_err(SetupEnd::Problems)?;
-        self.emit(Event::QueryCompleted { sd_sizes: resolved.sd_sizes.clone() });
+        let used = self.numbers.sds.iter().zip(&resolved.sd_sizes).filter(|(number, _)| number.is_some());
+        let sd_sizes = used.map(|(_, size)| *size).collect();
+        self.emit(Event::QueryCompleted { sd_sizes });
         self.announce_formats(&resolved);
         self.plan_notices(&resolved.notices);
         Ok(resolved)
@@ -128,10 +129,6 @@ impl<L: HostLink> Session<'_, L> {
             if let Some(sd) = numbers.sds.get(need.sd).copied().flatten() {
                 self.emit(Event::FormatNeeded { sd, lun: need.lun.clone(), host: need.host as u32 });
             }
-        }
-        let plan = &resolved.plan;
-        for index in (0..plan.runs.len()).filter(|n| plan.runs[*n].kind == RunKind::Format) {
-            self.emit(Event::FormatPlanned { run: planned_run(plan, index, self.rules.as_vdbench) });
         }
     }
 }

@@ -202,7 +202,6 @@ fn short(event: &Event) -> String {
         Event::HostConfig { host, .. } => format!("config of {host}"),
         Event::QueryCompleted { sd_sizes } => format!("sizes {sd_sizes:?}"),
         Event::FormatNeeded { lun, .. } => format!("format needed {lun}"),
-        Event::FormatPlanned { run } => format!("format planned {}", run.name),
         Event::LoopStarted { pass } => format!("loop {pass}"),
         Event::RunStarted(r) => format!("run {} {} {}", r.run, r.plan.name, rate(&r.plan.rate)),
         Event::SequentialDone => "sequential done".into(),
