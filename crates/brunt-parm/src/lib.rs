@@ -5,8 +5,29 @@
 //! and does no I/O but through the [`Reader`] it is given.
 
 pub mod ast;
+mod command_line;
 pub mod diag;
+pub mod keywords;
+mod lexer;
+mod lines;
+mod lists;
+mod number;
+mod parser;
+mod problems;
+mod reading;
+pub mod render;
+mod replication;
 pub mod source;
+mod suggest;
+mod text;
+mod values;
+mod variables;
+
+use command_line::CommandLine;
+use keywords::Section;
+use parser::Parser;
+use reading::Reading;
+use variables::Variables;
 
 pub use ast::ParmFile;
 pub use diag::{Diag, Severity};
@@ -38,4 +59,38 @@ pub struct Parsed {
     pub echo: Vec<String>,
     /// The lines of `parmscan.html`, without their times.
     pub scan: Vec<String>,
+}
+
+/// Reads the files and says what they mean and what is wrong with them.
+pub fn parse(input: &Input, reader: &dyn Reader) -> Parsed {
+    let mut sources = SourceMap::default();
+    let command_line = CommandLine::new(input, &mut sources);
+    let variables = Variables::new(command_line.variables, input.lax_substitution);
+    let mut reading = Reading::new(reader, sources, variables, command_line.extra);
+    for (name, span) in command_line.files {
+        reading.file(&name, span);
+    }
+    let (lines, mut read) = reading.finish();
+    read.problems.extend(command_line.problems);
+
+    let mut parser = Parser::new(read.problems);
+    let end = read.sources.end_of_last();
+    let split = lines.iter().position(|l| lines::leading_section(l.as_str()).is_some_and(|s| s > Section::Hd));
+    let mut head = lines;
+    let tail = head.split_off(split.unwrap_or(head.len()));
+    for line in &head {
+        parser.line(line);
+    }
+    let hosts = parser.host_labels();
+    for line in &replication::replicate(tail, &hosts) {
+        parser.line(line);
+    }
+    let outcome = parser.finish(read.incomplete, end);
+    Parsed {
+        file: outcome.file,
+        diags: outcome.problems.finish(),
+        sources: read.sources,
+        echo: read.echo,
+        scan: outcome.scan,
+    }
 }

@@ -20,7 +20,7 @@ pub struct Span {
 }
 
 /// A value and where it stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spanned<T> {
     /// The value.
     pub value: T,
@@ -76,6 +76,13 @@ impl SourceMap {
     /// The source of a number given out by [`SourceMap::add`].
     pub fn get(&self, id: FileId) -> Option<&Source> {
         self.files.get(id.0 as usize)
+    }
+
+    /// The end of the last text that was added.
+    pub fn end_of_last(&self) -> Option<Span> {
+        let (index, last) = self.files.iter().enumerate().next_back()?;
+        let end = last.text.len() as u32;
+        Some(Span { file: FileId(index as u32), start: end, end })
     }
 
     /// Line and column of the start of a span. Bytes past the end count as the end.

@@ -1,0 +1,356 @@
+//! The sections: which definition a parameter belongs to, and what it means there
+//! (`docs/vdbench/raw.md` §1.9–§1.11).
+
+mod finish;
+mod general;
+mod hd;
+mod hook;
+mod loops;
+mod order;
+mod rates;
+mod rd;
+mod sd;
+mod wd;
+
+use std::collections::HashMap;
+
+use crate::ast::{Hd, ParmFile, Rd, Sd, Wd};
+use crate::diag::{Diag, Severity};
+use crate::keywords::{self, Keyword, Section, Spelling, Status};
+use crate::lexer::{self, Param};
+use crate::problems::Problems;
+use crate::source::{Span, Spanned};
+use crate::text::Mapped;
+use crate::values::{Value, numeric_name};
+
+/// The definition that is being read.
+#[derive(Default)]
+enum Current {
+    /// None: general parameters, or behind a definition that could not be named.
+    #[default]
+    None,
+    Hd(Draft<Hd>),
+    Sd(Draft<Sd>),
+    Wd(Draft<Wd>),
+    Rd(Draft<Rd>),
+}
+
+/// A definition that is not complete.
+struct Draft<T> {
+    value: T,
+    /// Its name and place.
+    name: Spanned<String>,
+    /// Whether it changes the default record.
+    is_default: bool,
+    /// Whether it becomes a definition; not when its name is taken.
+    keep: bool,
+    /// Keywords that were given here and not inherited.
+    own: Vec<&'static str>,
+    /// Whether it belongs to file system workloads.
+    files: bool,
+}
+
+impl<T> Draft<T> {
+    /// Notes that a keyword is given here; whether it is the first time.
+    fn first(&mut self, name: &'static str) -> bool {
+        let first = !self.own.contains(&name);
+        if first {
+            self.own.push(name);
+        }
+        first
+    }
+}
+
+/// The running default records.
+#[derive(Default)]
+struct Defaults {
+    hd: Hd,
+    sd: Sd,
+    wd: Wd,
+    rd: Rd,
+}
+
+/// Names that are taken, by section.
+type Names = HashMap<(Section, String), Span>;
+
+/// Reads logical lines into definitions.
+pub(crate) struct Parser {
+    problems: Problems,
+    file: ParmFile,
+    section: Section,
+    current: Current,
+    defaults: Defaults,
+    names: Names,
+    /// Sections of which a definition was met.
+    met: Vec<Section>,
+    /// Whether definitions of this section are passed over.
+    skipping: bool,
+    /// Place of the last line.
+    last: Option<Span>,
+    scan: Vec<String>,
+    errors_before: usize,
+}
+
+/// What the parser leaves.
+pub(crate) struct Outcome {
+    /// The definitions.
+    pub(crate) file: ParmFile,
+    /// All problems so far.
+    pub(crate) problems: Problems,
+    /// Lines of `parmscan.html`, up to the first error.
+    pub(crate) scan: Vec<String>,
+}
+
+impl Parser {
+    /// A parser that adds to these problems.
+    pub(crate) fn new(problems: Problems) -> Self {
+        let errors_before = problems.errors();
+        Self {
+            problems,
+            file: ParmFile::default(),
+            section: Section::General,
+            current: Current::None,
+            defaults: Defaults::default(),
+            names: Names::new(),
+            met: Vec::new(),
+            skipping: false,
+            last: None,
+            scan: Vec::new(),
+            errors_before,
+        }
+    }
+
+    /// The labels of the hosts so far, clients told apart; `localhost` when there are none.
+    pub(crate) fn host_labels(&mut self) -> Vec<String> {
+        self.finish_current();
+        let mut labels = Vec::new();
+        for hd in &self.file.hosts {
+            let Some(name) = &hd.name else { continue };
+            match &hd.clients {
+                Some(n) => labels.extend((0..n.value).map(|i| format!("{}_cl{i}", name.value))),
+                None => labels.push(name.value.clone()),
+            }
+        }
+        if labels.is_empty() {
+            labels.push("localhost".to_owned());
+        }
+        labels
+    }
+
+    /// Takes a logical line.
+    pub(crate) fn line(&mut self, line: &Mapped) {
+        self.last = Some(line.span(0..line.as_str().len()));
+        self.scan(|| format!("line: {}", line.as_str()));
+        let params = lexer::params(line, &mut self.problems);
+        match self.misplaced(&params) {
+            Some(section) => self.misplaced_line(section, &params),
+            None => self.params(&params),
+        }
+    }
+
+    fn params(&mut self, params: &[Param]) {
+        for param in params {
+            self.scan(|| format!("keyw: {}", param.raw));
+            for item in &param.items {
+                self.scan(|| format!("parm: {}", item.text));
+            }
+            self.param(param);
+        }
+    }
+
+    /// Adds to the scan, which ends with the parameter of the first error.
+    fn scan(&mut self, text: impl FnOnce() -> String) {
+        if self.problems.errors() == self.errors_before {
+            self.scan.push(text());
+        }
+    }
+
+    fn param(&mut self, param: &Param) {
+        if let Some(section) = self.section.started_by(&param.key) {
+            return self.start(section, param);
+        }
+        if self.skipping {
+            return;
+        }
+        let Some(keyword) = keywords::lookup(self.section, &param.key) else {
+            return self.unknown(param);
+        };
+        if self.section != Section::General && matches!(self.current, Current::None) {
+            // Its definition could not be named; that was said.
+            return;
+        }
+        self.note_spelling(keyword, param);
+        if let Status::Refused(why) = keyword.status {
+            self.problems.push(
+                Diag::error("refused", format!("`{}=` is refused: {why}", keyword.name), param.span)
+                    .label("not supported"),
+            );
+            return;
+        }
+        let value = Value { name: keyword.name, param, time: keyword.form == keywords::Form::Seconds };
+        match std::mem::take(&mut self.current) {
+            Current::None => self.general(keyword, value),
+            Current::Hd(mut draft) => {
+                self.hd(&mut draft, keyword, value);
+                self.current = Current::Hd(draft);
+            }
+            Current::Sd(mut draft) => {
+                self.sd(&mut draft, keyword, value);
+                self.current = Current::Sd(draft);
+            }
+            Current::Wd(mut draft) => {
+                self.wd(&mut draft, keyword, value);
+                self.current = Current::Wd(draft);
+            }
+            Current::Rd(mut draft) => {
+                self.rd(&mut draft, keyword, value);
+                self.current = Current::Rd(draft);
+            }
+        }
+    }
+
+    /// Suggests the full keyword for a short one, once for each.
+    fn note_spelling(&mut self, keyword: &Keyword, param: &Param) {
+        if keyword.names().any(|n| n == param.key) || matches!(keyword.spelling, Spelling::Family(_)) {
+            return;
+        }
+        self.problems.once(
+            &format!("{:?} {}", keyword.section, param.key),
+            Diag::note("short-form", format!("`{}=` is short for `{}=`", param.key, keyword.name), param.key_span)
+                .label("the full keyword is easier to read")
+                .fix(param.key_span, keyword.name),
+        );
+    }
+
+    /// Says once that a keyword has no effect.
+    fn note_accepted(&mut self, keyword: &Keyword, param: &Param) {
+        let Status::Accepted(why) = keyword.status else { return };
+        let off = matches!(param.items.as_slice(), [only] if only.text.eq_ignore_ascii_case("no"));
+        if off {
+            return;
+        }
+        let severity = if matches!(keyword.name, "validate" | "journal") { Severity::Warning } else { Severity::Note };
+        let name = if matches!(keyword.spelling, Spelling::Family(_)) { param.key.as_str() } else { keyword.name };
+        self.problems.once(
+            keyword.name,
+            Diag::new(severity, "no-effect", format!("`{name}=` has no effect here"), Some(param.span)).label(why),
+        );
+    }
+
+    /// Begins a definition.
+    fn start(&mut self, section: Section, param: &Param) {
+        self.finish_current();
+        self.section = section;
+        self.skipping = matches!(section, Section::Rg | Section::Fsd | Section::Fwd);
+        if !self.met.contains(&section) {
+            self.met.push(section);
+        }
+        if self.skipping {
+            self.problems.once(
+                "files",
+                Diag::error("not-yet", "file system workloads and replay are not in this version yet", param.span)
+                    .label(format!("this {} is passed over, and those like it", section.noun())),
+            );
+            return;
+        }
+        let Some(name) = self.definition_name(section, param) else { return };
+        let is_default = name.value == "default";
+        let keep = is_default || self.claim(section, &name);
+        let own = Vec::new();
+        macro_rules! draft {
+            ($kind:ident, $default:ident) => {{
+                let mut value = self.defaults.$default.clone();
+                value.name = (!is_default).then(|| name.clone());
+                Current::$kind(Draft { value, name, is_default, keep, own, files: false })
+            }};
+        }
+        self.current = match section {
+            Section::Hd => draft!(Hd, hd),
+            Section::Sd => draft!(Sd, sd),
+            Section::Wd => draft!(Wd, wd),
+            _ => draft!(Rd, rd),
+        };
+        if let (Current::Hd(draft), [first, second]) = (&mut self.current, param.items.as_slice()) {
+            hd::old_form(draft, first, second, &mut self.problems);
+        }
+    }
+
+    /// The name of a definition: the first, when there are several.
+    fn definition_name(&mut self, section: Section, param: &Param) -> Option<Spanned<String>> {
+        let value = Value { name: section.starter(), param, time: false };
+        if section == Section::Hd {
+            let item = param.items.last().filter(|_| param.items.len() <= 2).or(param.items.first())?;
+            if item.text.bytes().all(|b| b.is_ascii_digit()) {
+                self.problems.push(numeric_name("hd", &item.text, item.span));
+                return None;
+            }
+            if param.items.len() > 2 {
+                self.lost_names(section, param, &item.text, None);
+            }
+            return Some(Spanned::new(item.text.clone(), item.span));
+        }
+        let names = value.names(&mut self.problems)?;
+        let first = names.value.first()?.clone();
+        if let Some(last) = names.value.get(1..).and_then(|more| more.last()) {
+            let count = names.value.len();
+            self.lost_names(section, param, &first.value, Some((count, last.value.clone())));
+        }
+        Some(first)
+    }
+
+    fn lost_names(&mut self, section: Section, param: &Param, first: &str, more: Option<(usize, String)>) {
+        let starter = section.starter();
+        let lost =
+            more.map_or_else(String::new, |(n, last)| format!(": {} more up to `{last}` are not defined", n - 1));
+        let mut diag =
+            Diag::warning("lost-names", format!("`{}` defines only `{first}`{lost}", param.raw), param.value_span)
+                .label("only the first name counts");
+        diag = if section == Section::Sd {
+            diag.help(format!("`{starter}=NAME,lun=FILE,count=(1,n)` defines n of them, numbered in name and lun"))
+        } else {
+            diag.help(format!("write a `{starter}=` for each"))
+        };
+        self.problems.push(diag);
+    }
+
+    /// Takes a name; false when it is taken already.
+    fn claim(&mut self, section: Section, name: &Spanned<String>) -> bool {
+        let text = if section == Section::Hd { name.value.to_lowercase() } else { name.value.clone() };
+        if section == Section::Sd && text == "concat" {
+            self.problems.push(
+                Diag::error("reserved-name", "`concat` cannot be the name of an SD", name.span)
+                    .label("reserved for concatenated SDs"),
+            );
+            return false;
+        }
+        if let Some(first) = self.names.get(&(section, text.clone())) {
+            let upper = section.starter().to_uppercase();
+            let mut diag = Diag::error(
+                "duplicate-name",
+                format!("{} `{}` is defined twice", section.noun().trim_end_matches(" definition"), name.value),
+                name.span,
+            )
+            .label("defined again")
+            .related(*first, "first defined here")
+            .help(format!("give each {upper} a name of its own"));
+            if section == Section::Sd {
+                diag = diag.vdbench(format!("An SD can only be defined once: sd={}", name.value));
+            }
+            self.problems.push(diag);
+            return false;
+        }
+        self.names.insert((section, text), name.span);
+        true
+    }
+
+    /// Ends the definition that is being read.
+    fn finish_current(&mut self) {
+        match std::mem::take(&mut self.current) {
+            Current::None => {}
+            Current::Hd(draft) => self.finish_hd(draft),
+            Current::Sd(draft) => self.finish_sd(draft),
+            Current::Wd(draft) => self.finish_wd(draft),
+            Current::Rd(draft) => self.finish_rd(draft),
+        }
+    }
+}
