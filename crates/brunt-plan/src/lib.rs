@@ -8,10 +8,4 @@
 //!    each run out as one [`work::WorkerShare`] per worker once the run's rate is known.
 
 pub mod plan;
-mod rate;
-mod shim;
-mod text;
 pub mod work;
-
-pub use rate::rate_of_percent;
-pub use shim::{Deal, FormatNeed, RequestedColumns, Resolved, SetupKind, SetupNotice, SetupProblem};
