@@ -1,5 +1,7 @@
 //! The plan: every run in order, with everything resolved that does not need a device.
 
+use std::sync::Arc;
+
 use brunt_parm::Span;
 use brunt_parm::ast::{Arrivals, DataErrors, HistogramSpec, Hook, LoopKind, MaxDataKind, Repeat, ReportOption};
 
@@ -133,8 +135,10 @@ pub enum Rate {
 /// A step of `distribution=variable`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RateStep {
-    /// I/Os per second.
+    /// I/Os per second, or percent of what the run before achieved.
     pub rate: f64,
+    /// Whether `rate` is a percentage.
+    pub percent: bool,
     /// Seconds.
     pub seconds: u32,
 }
@@ -211,10 +215,10 @@ pub struct Run {
 pub struct Workload {
     /// Index in [`Plan::wds`].
     pub wd: usize,
-    /// SDs, as indices in [`Plan::sds`], in order.
-    pub sds: Vec<usize>,
-    /// Hosts that may run it, as indices in [`Plan::hosts`].
-    pub hosts: Vec<usize>,
+    /// SDs, as indices in [`Plan::sds`], in order. Shared by all runs that use the same ones.
+    pub sds: Arc<[usize]>,
+    /// Hosts that may run it, as indices in [`Plan::hosts`]. Shared likewise.
+    pub hosts: Arc<[usize]>,
     /// Share of the run's rate in percent, after the rules of `docs/vdbench/raw.md` §8.11;
     /// `None` for a workload with its own rate.
     pub skew: Option<f64>,

@@ -1,0 +1,118 @@
+//! For-loops of an RD: every combination in nesting order, and what a value changes.
+
+use brunt_parm::ast::{Loop, LoopKind, LoopValues, Rd};
+use brunt_parm::{Diag, Severity};
+
+use super::log::Log;
+use crate::plan::{LoopValue, Workload};
+use crate::work::{Seek, Xfer};
+
+/// Runs that one RD may have. More is a slip of the pen and would fill the memory.
+const MOST_COMBINATIONS: usize = 1_000_000;
+
+/// The combinations of all loops, the last one fastest (`docs/vdbench/raw.md` §7.1). `None` after an error.
+pub(crate) fn combinations(rd: &Rd, log: &mut Log) -> Option<Vec<Vec<LoopValue>>> {
+    let mut lists = Vec::with_capacity(rd.loops.len());
+    for of_rd in &rd.loops {
+        lists.push(values(of_rd, log)?);
+    }
+    let count = lists.iter().try_fold(1usize, |n, l| n.checked_mul(l.len()));
+    if count.is_none_or(|n| n > MOST_COMBINATIONS) {
+        let span = rd.name.as_ref().map(|n| n.span);
+        let message = format!("the loops of this run make more than {MOST_COMBINATIONS} runs");
+        log.push(Diag::new(Severity::Error, "too-many-runs", message, span));
+        return None;
+    }
+    let mut all = vec![Vec::new()];
+    for list in &lists {
+        all = all
+            .iter()
+            .flat_map(|outer: &Vec<LoopValue>| {
+                list.iter().map(move |value| outer.iter().cloned().chain([value.clone()]).collect())
+            })
+            .collect();
+    }
+    Some(all)
+}
+
+fn values(of_rd: &Loop, log: &mut Log) -> Option<Vec<LoopValue>> {
+    let kind = of_rd.kind;
+    let values = match &of_rd.values {
+        LoopValues::Words(words) => words
+            .iter()
+            .map(|w| LoopValue { kind, value: f64::NAN, percent: false, word: Some(w.value.clone()) })
+            .collect(),
+        LoopValues::Numbers(numbers) => {
+            let mut values = Vec::with_capacity(numbers.len());
+            for number in numbers {
+                let value = checked(kind, number.value.value, number.span, log)?;
+                values.push(LoopValue { kind, value, percent: number.value.percent, word: None });
+            }
+            values
+        }
+    };
+    if values.is_empty() {
+        log.push(Diag::error("empty-loop", "this list has no values", of_rd.span));
+        return None;
+    }
+    Some(values)
+}
+
+/// A loop value that can be used, or an error.
+fn checked(kind: LoopKind, value: f64, span: brunt_parm::Span, log: &mut Log) -> Option<f64> {
+    match kind {
+        LoopKind::Xfersize if value < 512.0 || value % 512.0 != 0.0 => {
+            log.push(
+                Diag::error("xfersize", format!("transfer size {value} is not a multiple of 512"), span)
+                    .help("in a run xfersize= is a list of sizes; a distribution belongs in the WD"),
+            );
+            None
+        }
+        LoopKind::Threads if value < 1.0 => {
+            log.push(Diag::note("threads", format!("threads={value} is taken as 1"), span));
+            Some(1.0)
+        }
+        _ if !value.is_finite() => {
+            log.push(Diag::error("number", "this is not a finite number", span));
+            None
+        }
+        _ => Some(value),
+    }
+}
+
+/// Puts loop values into the workloads of a run; the threads per SD come back when a loop has them.
+pub(crate) fn apply(values: &[LoopValue], workloads: &mut [Workload]) -> Option<u32> {
+    let mut threads = None;
+    for value in values {
+        // A percentage is a negative number to whoever does not know percentages (`docs/vdbench/raw.md` §1.4).
+        let n = if value.percent { -value.value } else { value.value };
+        if value.kind == LoopKind::Threads {
+            threads = Some(n.max(1.0) as u32);
+        }
+        for workload in &mut *workloads {
+            apply_one(value.kind, n, workload);
+        }
+    }
+    threads
+}
+
+fn apply_one(kind: LoopKind, n: f64, workload: &mut Workload) {
+    match kind {
+        LoopKind::Xfersize => workload.xfer = Xfer::Fixed(n as u64),
+        LoopKind::Rdpct => workload.read_pct = n,
+        LoopKind::Rhpct => workload.read_hit_pct = n,
+        LoopKind::Whpct => workload.write_hit_pct = n,
+        LoopKind::Seekpct if n < 0.0 => workload.seek = Seek::Eof,
+        LoopKind::Seekpct => workload.seek = Seek::Percent(n),
+        LoopKind::Hitarea => workload.hit_area = Some(n.max(0.0) as u64),
+        LoopKind::Threads
+        | LoopKind::Compratio
+        | LoopKind::Depth
+        | LoopKind::Width
+        | LoopKind::Files
+        | LoopKind::Sizes
+        | LoopKind::Totalsize
+        | LoopKind::Wss
+        | LoopKind::Operation => {}
+    }
+}

@@ -1,0 +1,226 @@
+//! From a plan and what the hosts say about their luns to a plan that can be run.
+
+mod format;
+mod identity;
+mod lun;
+mod notices;
+mod permissions;
+mod preflight;
+mod usage;
+
+#[cfg(test)]
+mod tests;
+
+use brunt_parm::Span;
+
+pub(crate) use self::lun::{Lun, Nature};
+pub(crate) use self::usage::Usage;
+use crate::expand::names::matches;
+use crate::plan::Plan;
+use crate::sim;
+use crate::work::{LunFacts, LunQuery};
+
+/// What kind of refusal a problem is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SetupKind {
+    /// Devices, sizes, permissions, hosts.
+    Setup,
+    /// A safety rule.
+    Safety,
+}
+
+/// Why the plan cannot be run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SetupProblem {
+    /// What kind.
+    pub kind: SetupKind,
+    /// A sentence that names place, reason and cure.
+    pub text: String,
+    /// Vdbench's own words, where scripts look for them.
+    pub vdbench: Option<String>,
+    /// The definition it is about.
+    pub span: Option<Span>,
+}
+
+impl SetupProblem {
+    pub(crate) fn setup(text: impl Into<String>, span: Option<Span>) -> Self {
+        Self { kind: SetupKind::Setup, text: text.into(), vdbench: None, span }
+    }
+
+    pub(crate) fn safety(text: impl Into<String>, span: Option<Span>) -> Self {
+        Self { kind: SetupKind::Safety, ..Self::setup(text, span) }
+    }
+}
+
+/// Something worth knowing that does not stop a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SetupNotice {
+    /// Whether the numbers may mean something else than was thought.
+    pub warning: bool,
+    /// A stable code, such as `page-cache`.
+    pub code: &'static str,
+    /// A sentence.
+    pub text: String,
+}
+
+/// A file that is missing or too small.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FormatNeed {
+    /// Index in [`Plan::sds`].
+    pub sd: usize,
+    /// Its path.
+    pub lun: String,
+    /// Index in [`Plan::hosts`].
+    pub host: usize,
+}
+
+/// A plan with everything known about its devices.
+#[derive(Debug, Clone)]
+pub struct Resolved {
+    /// The plan, with the run `SD_format` first when one is needed.
+    pub plan: Plan,
+    /// Usable bytes of each SD that is used.
+    pub sd_sizes: Vec<Option<u64>>,
+    /// Files that the format run makes or extends.
+    pub formats: Vec<FormatNeed>,
+    /// What is worth knowing.
+    pub notices: Vec<SetupNotice>,
+    pub(crate) luns: Vec<Option<Lun>>,
+}
+
+/// What a host says about the lun of an SD.
+pub(crate) struct Sighting<'a> {
+    /// Index of the host.
+    pub(crate) host: usize,
+    /// Path there.
+    pub(crate) lun: &'a str,
+    /// The answer.
+    pub(crate) facts: &'a LunFacts,
+}
+
+impl Plan {
+    /// What to ask a host: the SDs that it uses, without simulated ones, in order.
+    pub fn lun_queries(&self, host: usize) -> Vec<LunQuery> {
+        let usage = Usage::of(self);
+        let used = usage.on_host(host);
+        let waived =
+            |key: &str, name: &str| self.settings.misc.iter().any(|(k, pattern)| k == key && matches(pattern, name));
+        let mut queries = Vec::new();
+        for (at, sd) in self.sds.iter().enumerate() {
+            let Some(lun) = sd.lun.get(host).and_then(|l| l.as_deref()) else { continue };
+            let Some(usage) = usage.by_sd[at].filter(|_| used[at] && sim::name_of(lun).is_none()) else { continue };
+            let format = match self.settings.format_sds {
+                Some(all) => all,
+                None => sd.size.is_some(),
+            };
+            queries.push(LunQuery {
+                sd: at as u32,
+                name: sd.name.clone(),
+                lun: lun.to_owned(),
+                will_write: usage.written || format,
+                allow_in_use: waived("allow_in_use", &sd.name),
+                overwrite: waived("overwrite", &sd.name),
+            });
+        }
+        queries
+    }
+
+    /// Adds sizes, identity and format runs from the hosts' answers: by host, in the order of [`Plan::lun_queries`].
+    ///
+    /// # Errors
+    /// Everything that stands against running it.
+    pub fn resolve(self, facts: &[Vec<LunFacts>]) -> Result<Resolved, Vec<SetupProblem>> {
+        let usage = Usage::of(&self);
+        let mut problems = Vec::new();
+        let mut notices = Vec::new();
+        let mut luns: Vec<Option<Lun>> = Vec::with_capacity(self.sds.len());
+        let mut formats = Vec::new();
+        let by_sd = self.sightings(&usage, facts, &mut problems);
+        for (at, sightings) in by_sd.iter().enumerate() {
+            let Some(used) = usage.by_sd[at] else {
+                luns.push(None);
+                continue;
+            };
+            let found = lun::of_sd(&self, at, used, sightings, &mut notices);
+            luns.push(match found {
+                Ok((lun, needs)) => {
+                    formats.extend(needs);
+                    Some(lun)
+                }
+                Err(found) => {
+                    problems.extend(found);
+                    None
+                }
+            });
+        }
+        for (at, sightings) in by_sd.iter().enumerate() {
+            if let Some(lun) = &luns[at] {
+                permissions::check(&self, at, lun, sightings, &mut problems, &mut notices);
+            }
+        }
+        identity::check(&self, &by_sd, &mut problems, &mut notices);
+        let sd_sizes = luns.iter().map(|l| l.as_ref().map(|l| l.size)).collect();
+        let mut resolved = Resolved { plan: self, sd_sizes, formats, notices, luns };
+        format::insert_run(&mut resolved, &usage);
+        resolved.scale_max_data();
+        if problems.is_empty() {
+            problems = preflight::check(&resolved);
+        }
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        notices::add(&mut resolved);
+        Ok(resolved)
+    }
+
+    /// The answers by SD. A host that did not answer about one of its luns is a problem.
+    fn sightings<'a>(
+        &'a self,
+        usage: &Usage,
+        facts: &'a [Vec<LunFacts>],
+        problems: &mut Vec<SetupProblem>,
+    ) -> Vec<Vec<Sighting<'a>>> {
+        let mut by_sd: Vec<Vec<Sighting>> = self.sds.iter().map(|_| Vec::new()).collect();
+        for (host, answers) in facts.iter().enumerate() {
+            for answer in answers {
+                let at = answer.sd as usize;
+                if let Some(lun) = self.sds.get(at).and_then(|sd| sd.lun.get(host)).and_then(|l| l.as_deref()) {
+                    by_sd[at].push(Sighting { host, lun, facts: answer });
+                }
+            }
+        }
+        for host in 0..self.hosts.len() {
+            let used = usage.on_host(host);
+            for (at, sd) in self.sds.iter().enumerate() {
+                let asked = used[at]
+                    && sd.lun.get(host).and_then(|l| l.as_deref()).is_some_and(|lun| sim::name_of(lun).is_none());
+                if asked && !by_sd[at].iter().any(|s| s.host == host) {
+                    let text = format!("sd={}: host={} did not say what its lun is", sd.name, self.hosts[host].label);
+                    problems.push(SetupProblem::setup(text, sd.span));
+                }
+            }
+        }
+        by_sd
+    }
+}
+
+impl Resolved {
+    /// `maxdata=` up to 100 is a multiple of the size of the run's SDs (`docs/vdbench/raw.md` §7).
+    fn scale_max_data(&mut self) {
+        const LARGEST_MULTIPLE: f64 = 100.0;
+        for run in &mut self.plan.runs {
+            if run.max_data.is_empty() {
+                continue;
+            }
+            let mut sds: Vec<usize> = run.workloads.iter().flat_map(|w| w.sds.iter().copied()).collect();
+            sds.sort_unstable();
+            sds.dedup();
+            let bytes: u64 = sds.iter().filter_map(|sd| self.sd_sizes[*sd]).sum();
+            for (_, limit) in &mut run.max_data {
+                if *limit <= LARGEST_MULTIPLE {
+                    *limit *= bytes as f64;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! What is worth knowing before the first run.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use super::{Nature, Resolved, SetupNotice};
+use crate::deal::{area, shares};
+use crate::plan::{Run, RunKind, Workload};
+use crate::work::{OpenFlag, Seek};
+
+/// What is found about SDs while all runs are looked at.
+#[derive(Default)]
+struct Found {
+    cached: BTreeSet<usize>,
+    direct: BTreeSet<usize>,
+    /// By number of bytes.
+    heads: BTreeMap<u64, BTreeSet<usize>>,
+}
+
+/// Adds notices about page caches, direct I/O and heads of raw devices (`docs/vdbench/decisions.md`).
+pub(crate) fn add(resolved: &mut Resolved) {
+    let mut found = Found::default();
+    let mut known = HashSet::new();
+    for run in &resolved.plan.runs {
+        for workload in &run.workloads {
+            let fills = workload.seek == Seek::Eof && workload.read_pct < 100.0;
+            let flags = run.openflags.as_ref().or(workload.openflags.as_ref());
+            let flags: Option<Vec<i64>> = flags.map(|f| f.iter().copied().map(number).collect());
+            let low = workload.range.map(|(lo, _)| lo.to_bits());
+            if known.insert((workload.sds.as_ptr(), flags, fills, low, run.kind == RunKind::Format)) {
+                look(resolved, run, workload, fills, &mut found);
+            }
+        }
+    }
+    let notices = words(resolved, &found);
+    resolved.notices.extend(notices);
+}
+
+fn look(resolved: &Resolved, run: &Run, workload: &Workload, fills: bool, found: &mut Found) {
+    for at in &*workload.sds {
+        let sd = &resolved.plan.sds[*at];
+        let Some(lun) = &resolved.luns[*at] else { continue };
+        let flags = shares::flags(run, workload, sd, lun);
+        match lun.nature {
+            Nature::File if run.kind == RunKind::Normal && !flags.iter().any(is_direct) => {
+                found.cached.insert(*at);
+            }
+            Nature::Raw { block: true }
+                if run.openflags.as_ref().or(workload.openflags.as_ref()).unwrap_or(&sd.openflags).is_empty() =>
+            {
+                found.direct.insert(*at);
+            }
+            _ => {}
+        }
+        if let Some(bytes) = area::head(run, workload, lun, sd.range).filter(|_| fills) {
+            found.heads.entry(bytes).or_default().insert(*at);
+        }
+    }
+}
+
+/// Whether a flag goes round the page cache: `o_direct`, or its number on this kind of machine.
+fn is_direct(flag: &OpenFlag) -> bool {
+    const O_DIRECT: i32 = 0x4000;
+    match flag {
+        OpenFlag::Direct => true,
+        OpenFlag::Raw(bits) => bits & O_DIRECT != 0,
+        OpenFlag::Sync | OpenFlag::Fsync => false,
+    }
+}
+
+/// A number for a flag, to compare sets of them.
+fn number(flag: OpenFlag) -> i64 {
+    match flag {
+        OpenFlag::Direct => -1,
+        OpenFlag::Sync => -2,
+        OpenFlag::Fsync => -3,
+        OpenFlag::Raw(bits) => i64::from(bits as u32),
+    }
+}
+
+fn words(resolved: &Resolved, found: &Found) -> Vec<SetupNotice> {
+    let mut notices = Vec::new();
+    if !found.cached.is_empty() {
+        notices.push(SetupNotice {
+            warning: true,
+            code: "page-cache",
+            text: format!(
+                "{}: without openflags=o_direct the page cache of the host is measured, not the storage",
+                names(resolved, &found.cached)
+            ),
+        });
+    }
+    if !found.direct.is_empty() {
+        notices.push(SetupNotice {
+            warning: false,
+            code: "direct-added",
+            text: format!(
+                "{}: a block device without openflags= is opened with o_direct",
+                names(resolved, &found.direct)
+            ),
+        });
+    }
+    for (bytes, sds) in &found.heads {
+        notices.push(SetupNotice {
+            warning: false,
+            code: "head-unwritten",
+            text: format!(
+                "{}: the first {bytes} bytes of a raw device stay unwritten, the largest transfer size of this \
+                 execution; a later run with smaller transfers reads them",
+                names(resolved, sds)
+            ),
+        });
+    }
+    notices
+}
+
+fn names(resolved: &Resolved, sds: &BTreeSet<usize>) -> String {
+    const SHOWN: usize = 3;
+    let shown: Vec<&str> = sds.iter().take(SHOWN).map(|sd| resolved.plan.sds[*sd].name.as_str()).collect();
+    match sds.len() - shown.len() {
+        0 => format!("sd={}", shown.join(",")),
+        more => format!("sd={} and {more} more", shown.join(",")),
+    }
+}

@@ -1,0 +1,61 @@
+//! What would stop a later run, found before the first.
+
+use std::collections::HashSet;
+
+use super::{Resolved, SetupProblem};
+use crate::deal::area::Claim;
+use crate::deal::place::place;
+use crate::deal::workers::Workers;
+use crate::deal::{misfits, shares};
+
+/// Checks the areas and the dealing of every run. Runs that differ in nothing that matters are checked once.
+pub(crate) fn check(resolved: &Resolved) -> Vec<SetupProblem> {
+    let plan = &resolved.plan;
+    let workers = Workers::of(plan);
+    let mut problems: Vec<SetupProblem> = Vec::new();
+    let mut known = HashSet::new();
+    for run in &plan.runs {
+        for workload in &run.workloads {
+            // Without the SDs' own values, which are the same for the same set of SDs.
+            let claim = Claim::of(workload, 0, None);
+            let key = (
+                workload.sds.as_ptr(),
+                claim.range.0.to_bits(),
+                claim.range.1.to_bits(),
+                (workload.hit_area, workload.range.is_some(), workload.streams, run.kind as u8),
+                (claim.hits, claim.eof, workload.hotband.is_some()),
+            );
+            if !known.insert(key) {
+                continue;
+            }
+            for at in &*workload.sds {
+                let sd = &plan.sds[*at];
+                if let Some(lun) = &resolved.luns[*at]
+                    && let Err(why) = shares::reach(run, workload, sd, lun)
+                {
+                    problems.push(shares::no_room(&run.name, sd, &why));
+                }
+            }
+        }
+        if may_not_fit(resolved, run, &workers)
+            && let Err(found) = place(plan, &workers, run)
+        {
+            problems.extend(misfits(plan, run, &found));
+        }
+    }
+    problems
+}
+
+/// Whether dealing can fail: with streams, or with fewer threads than workers, or with absurdly many.
+fn may_not_fit(resolved: &Resolved, run: &crate::plan::Run, workers: &Workers) -> bool {
+    let few_or_many = |threads: u32| (threads as usize) < workers.total() || threads > u32::from(u16::MAX);
+    match run.threads {
+        Some(threads) => few_or_many(threads) || run.workloads.iter().any(|w| w.streams.is_some()),
+        None => {
+            let sds = run.workloads.iter().flat_map(|w| w.sds.iter());
+            run.workloads.iter().any(|w| w.streams.is_some())
+                || (workers.total() > 1 || sds.clone().any(|sd| resolved.plan.sds[*sd].threads > u32::from(u16::MAX)))
+                    && sds.clone().any(|sd| few_or_many(resolved.plan.sds[*sd].threads))
+        }
+    }
+}
