@@ -8,7 +8,9 @@ use std::time::Duration;
 use brunt_event::{Event, RateText};
 use brunt_parm::ast::{Arrivals, DataErrors, HistogramSpec};
 use brunt_plan::plan::{Host, Plan, Rate, Run, RunKind, Sd, Settings, Workload};
-use brunt_plan::work::{IoErrorKind, IoFailure, LunFacts, LunKind, LunQuery, Seek, WorkerEvent, WorkerShare, Xfer};
+use brunt_plan::work::{
+    IoErrorKind, IoFailure, LunFacts, LunKind, LunQuery, OpenFlag, Seek, WorkerEvent, WorkerShare, Xfer,
+};
 use brunt_stats::{Cell, Histogram, IntervalSample, PairSample, SparseHistogram};
 use tokio::sync::mpsc;
 
@@ -316,7 +318,7 @@ pub(crate) fn sd(name: &str, lun: &str) -> Sd {
         offset: 0,
         align: None,
         range: None,
-        openflags: vec![],
+        openflags: vec![OpenFlag::Direct],
         span: None,
     }
 }

@@ -4,7 +4,7 @@ use brunt_parm::ast::MaxDataKind;
 use brunt_plan::plan::Rate;
 use brunt_plan::work::{Seek, WorkerEvent};
 
-use crate::testing::{Stage, drained, from, plan, run, sample, seconds, stopped, whole};
+use crate::testing::{Stage, drained, from, plan, run, sample, sd, seconds, stopped, whole};
 
 #[tokio::test(start_paused = true)]
 async fn the_end_of_data_ends_the_run_with_its_last_interval() {
@@ -45,10 +45,12 @@ async fn a_worker_on_a_virtual_clock_may_be_far_past_the_end_of_data() {
 async fn all_workers_with_data_must_reach_its_end() {
     let mut two = plan(vec![run("fill", Rate::Max, 60)]);
     two.hosts[0].workers = 2;
+    two.sds.push(sd("sd2", "/f2"));
+    two.runs[0].workloads[0].sds = [0, 1].into();
     two.runs[0].workloads[0].seek = Seek::Eof;
     let mut script = stopped(
         vec![
-            sample(1, 1, 1000, &[(0, 0, 2)]),
+            sample(1, 1, 1000, &[(0, 1, 2)]),
             from(1, WorkerEvent::SequentialDone),
             sample(1, 2, 1000, &[]),
             sample(1, 3, 1000, &[]),

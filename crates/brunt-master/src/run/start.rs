@@ -59,11 +59,9 @@ impl Dealt<'_> {
         (self.plan.warmup / self.plan.interval.max(1)).max(1)
     }
 
-    /// Limits in bytes: up to 100 they are multiples of what the SDs hold (`docs/vdbench/raw.md` §7).
-    fn max_data(&self, sizes: &[Option<u64>]) -> Vec<(MaxDataKind, u64)> {
-        let all: u64 = self.deal.sds.iter().filter_map(|sd| *sizes.get(*sd)?).sum();
-        let bytes = |limit: f64| if limit <= 100.0 { limit * all as f64 } else { limit };
-        self.plan.max_data.iter().map(|(kind, limit)| (*kind, bytes(*limit) as u64)).collect()
+    /// Limits in bytes.
+    fn max_data(&self) -> Vec<(MaxDataKind, u64)> {
+        self.plan.max_data.iter().map(|(kind, bytes)| (*kind, *bytes as u64)).collect()
     }
 
     /// Whether any of the work ends with its data.
@@ -151,7 +149,7 @@ impl<'s, L: HostLink> Session<'s, L> {
             totals: Totals::default(),
             errors: ErrorCount::new(common.resolved.plan.settings.data_errors.clone()),
             idle: rule.map(|rule| IdleWatch::new(rule, watched(common, dealt))),
-            max_data: dealt.max_data(&common.resolved.sd_sizes),
+            max_data: dealt.max_data(),
             end_of_data: dealt.shares().map(ends).collect(),
             elapsed_ns: 0,
             drain,
