@@ -142,7 +142,7 @@ pub enum Event {
     RunEnded(Box<RunEnded>),
     /// Outstanding I/O keeps the run from ending.
     Draining {
-        /// Outstanding I/Os, at least: a host that does not tell counts one for each worker that is not done.
+        /// Outstanding I/Os, at least: a worker that does not tell counts as one.
         outstanding: u64,
         /// Seconds since the end of the run.
         seconds: u64,

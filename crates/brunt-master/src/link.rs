@@ -36,17 +36,6 @@ pub struct HookResult {
     pub lines: Vec<String>,
 }
 
-/// I/O of a host that has not returned.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outstanding {
-    /// Path of the lun whose I/O is the oldest.
-    pub lun: String,
-    /// Number of I/Os.
-    pub ios: u64,
-    /// Age of the oldest.
-    pub oldest: Duration,
-}
-
 /// Something that happened on a host.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LinkEvent {
@@ -122,14 +111,6 @@ pub trait HostLink: Send + Sync {
     fn drop_sd(&self, sd: u32) -> impl Future<Output = Result<(), LinkError>> + Send {
         let _ = sd;
         async { Err(LinkError::Refused("the agent cannot drop an SD in a running run".into())) }
-    }
-
-    /// What has not returned, by lun; empty when the host cannot tell.
-    ///
-    /// # Errors
-    /// No answer.
-    fn outstanding(&self) -> impl Future<Output = Result<Vec<Outstanding>, LinkError>> + Send {
-        async { Ok(Vec::new()) }
     }
 
     /// Runs a command with `/bin/sh -c` on the host.

@@ -18,7 +18,7 @@ pub(crate) struct Shape {
     pub(crate) worker_hosts: Vec<usize>,
     /// Whether each worker has work in this run.
     pub(crate) active: Vec<bool>,
-    /// SDs of the run: number in the plan and in the reports.
+    /// SDs of the run, in the order of the plan: number in the plan and in the reports.
     pub(crate) sds: Vec<(u32, u32)>,
     /// Number of workloads.
     pub(crate) workloads: usize,
@@ -26,6 +26,13 @@ pub(crate) struct Shape {
     pub(crate) host_detail: bool,
     /// Sums by worker and SD, and histograms by worker, are wanted.
     pub(crate) worker_detail: bool,
+}
+
+impl Shape {
+    /// The place of an SD of the plan among those of the run.
+    fn place(&self, sd: u32) -> Option<usize> {
+        self.sds.binary_search_by_key(&sd, |(plan, _)| *plan).ok()
+    }
 }
 
 /// One interval over everything, or as much of it as has come.
@@ -36,8 +43,6 @@ pub(crate) struct Merged {
     length_sum_ns: u64,
     samples: u32,
     pub(crate) total: Cell,
-    read_hist: SparseHistogram,
-    write_hist: SparseHistogram,
     due_hist: SparseHistogram,
     hosts: Vec<HostInterval>,
     /// The worker whose CPU ticks stand for each host: the lowest that sent any.
@@ -61,8 +66,6 @@ impl Merged {
             length_sum_ns: 0,
             samples: 0,
             total: Cell::default(),
-            read_hist: SparseHistogram::default(),
-            write_hist: SparseHistogram::default(),
             due_hist: SparseHistogram::default(),
             hosts: vec![HostInterval::default(); shape.hosts],
             cpu_from: vec![usize::MAX; shape.hosts],
@@ -98,8 +101,7 @@ impl Merged {
             self.hosts[host].cpu = Some(cpu);
         }
         for pair in &sample.pairs {
-            let sd = shape.sds.iter().position(|(plan, _)| *plan == pair.sd);
-            match sd {
+            match shape.place(pair.sd) {
                 Some(sd) if (pair.workload as usize) < self.wds.len() => self.add_pair(worker, host, sd, pair, shape),
                 _ => tracing::warn!(worker, sd = pair.sd, workload = pair.workload, "sample of nothing in this run"),
             }
@@ -121,8 +123,6 @@ impl Merged {
         if shape.host_detail {
             self.host_sds.entry((host as u32, shape.sds[sd].1)).or_default().merge(&pair.cell);
         }
-        self.read_hist.merge(&pair.read_hist);
-        self.write_hist.merge(&pair.write_hist);
         self.due_hist.merge(&pair.due_hist);
         self.hosts[host].read_hist.merge(&pair.read_hist);
         self.hosts[host].write_hist.merge(&pair.write_hist);
@@ -138,6 +138,11 @@ impl Merged {
         let flat = |m: &BTreeMap<(u32, u32), Cell>, wanted: bool| {
             if wanted { m.iter().map(|((a, b), c)| (*a, *b, *c)).collect() } else { Vec::new() }
         };
+        let mut all = HistPair::default();
+        for host in &self.hosts {
+            all.read.merge(&host.read_hist);
+            all.write.merge(&host.write_hist);
+        }
         Interval {
             run,
             interval: self.number,
@@ -145,8 +150,8 @@ impl Merged {
             warmup,
             missing_workers,
             total: self.total,
-            read_hist: self.read_hist.clone(),
-            write_hist: self.write_hist.clone(),
+            read_hist: all.read,
+            write_hist: all.write,
             due_hist: self.due_hist.clone(),
             hosts: self.hosts.clone(),
             workers: self.workers.clone(),

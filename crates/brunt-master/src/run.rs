@@ -17,7 +17,7 @@ use crate::idle::{IdleWatch, LongestIdle};
 use crate::link::{HostLink, LinkEvent};
 use crate::merge::Merger;
 use crate::monitor::Monitor;
-use crate::run::drain::{ANSWER_LIMIT, Drain};
+use crate::run::drain::{ANSWER_LIMIT, Drain, Outstanding};
 pub(crate) use crate::run::finish::RunReport;
 use crate::session::{Halt, Heard, Loss, Session};
 use crate::totals::Totals;
@@ -43,8 +43,7 @@ pub(crate) struct Run<'r, 's, L> {
     idle: Option<IdleWatch>,
     /// Limits in bytes; emptied when one is reached.
     max_data: Vec<(MaxDataKind, u64)>,
-    /// By worker: whether it has work that ends with its data, and the interval in which that was.
-    end_of_data: Vec<Option<EndOfData>>,
+    workers: Vec<WorkerState>,
     /// Measured time of the run so far.
     elapsed_ns: u64,
     drain: Drain,
@@ -57,6 +56,17 @@ pub(crate) struct Run<'r, 's, L> {
     workload_done: bool,
     /// Hosts that failed to start, and why.
     not_started: Vec<(usize, String)>,
+}
+
+/// What is known of a worker in this run.
+#[derive(Debug, Default)]
+struct WorkerState {
+    /// Paths of its targets.
+    luns: Vec<String>,
+    /// Whether it has work that ends with its data, and the interval in which that was.
+    end_of_data: Option<EndOfData>,
+    /// What it said last about I/O that keeps the run from ending.
+    outstanding: Option<Outstanding>,
 }
 
 /// Work that ends with its data.
@@ -88,7 +98,7 @@ impl<L: HostLink> Run<'_, '_, L> {
                 }
                 Heard::Link(host, event) => self.link_event(host, event).await,
                 Heard::Tick => {
-                    if self.drain_tick().await {
+                    if self.drain_tick() {
                         break;
                     }
                 }
@@ -138,6 +148,11 @@ impl<L: HostLink> Run<'_, '_, L> {
             WorkerEvent::Interval(sample) => self.merger.add(worker, &sample),
             WorkerEvent::Failure(failure) => self.failure(worker, &failure).await,
             WorkerEvent::SequentialDone => self.sequential_done(worker).await,
+            WorkerEvent::Outstanding { count, oldest_ns } => {
+                if let Some(state) = self.workers.get_mut(worker) {
+                    state.outstanding = Some(Outstanding { count, oldest_ns });
+                }
+            }
             WorkerEvent::Drained => self.merger.finish(worker),
             WorkerEvent::Log(_) | WorkerEvent::Fatal(_) => return Some(event),
         }
@@ -197,13 +212,13 @@ impl<L: HostLink> Run<'_, '_, L> {
     /// which the last of it ended is the last.
     async fn sequential_done(&mut self, worker: usize) {
         let interval = self.merger.reported(worker) + 1;
-        if let Some(state @ Some(EndOfData::Ahead)) = self.end_of_data.get_mut(worker) {
-            *state = Some(EndOfData::Reached(interval));
+        if let Some(WorkerState { end_of_data: Some(state @ EndOfData::Ahead), .. }) = self.workers.get_mut(worker) {
+            *state = EndOfData::Reached(interval);
         }
         let mut last = None;
-        for state in self.end_of_data.iter().flatten() {
+        for state in self.workers.iter().filter_map(|w| w.end_of_data) {
             match state {
-                EndOfData::Reached(interval) => last = last.max(Some(*interval)),
+                EndOfData::Reached(interval) => last = last.max(Some(interval)),
                 EndOfData::Ahead => return,
             }
         }

@@ -323,6 +323,13 @@ pub enum WorkerEvent {
     Log(String),
     /// The worker cannot go on: a sentence.
     Fatal(String),
+    /// The run is over but I/Os are still out. Comes once a second until [`WorkerEvent::Drained`].
+    Outstanding {
+        /// How many.
+        count: u64,
+        /// Age of the oldest, ns.
+        oldest_ns: u64,
+    },
     /// All lanes are idle, all samples were sent.
     Drained,
 }

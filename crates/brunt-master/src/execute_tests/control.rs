@@ -2,9 +2,10 @@
 
 use brunt_event::AbortCause;
 use brunt_plan::plan::Rate;
+use brunt_plan::work::WorkerEvent;
 
 use crate::Control;
-use crate::testing::{Script, Stage, plan, run, sample, seconds, stopped, whole};
+use crate::testing::{Script, Stage, from, plan, run, sample, seconds, stopped, whole};
 
 fn stage(script: Script) -> Stage {
     Stage::new(plan(vec![run("rd1", Rate::Fixed(100.0), 30), run("rd2", Rate::Fixed(1.0), 2)]), vec![vec![script]])
@@ -75,20 +76,21 @@ async fn an_interrupt_during_set_up_or_a_pause_counts() {
 
 #[tokio::test(start_paused = true)]
 async fn io_that_never_returns_is_given_up_and_what_was_measured_is_reported() {
-    let mut stage = stage(Script { start: seconds(0, 1..=30, 100), ..Script::default() });
+    let out = from(0, WorkerEvent::Outstanding { count: 3, oldest_ns: 7_900_000_000 });
+    let mut stage = stage(Script { start: [seconds(0, 1..=30, 100), vec![out]].concat(), ..Script::default() });
     stage.plan.settings.misc = vec![("drain".into(), "5".into())];
     let played = stage.play().await;
     let order = played.order_of_runs();
     let expected = [
         "interval 30: 100 in 1000 ms",
         "workload done",
-        "draining 1 for 1",
-        "draining 1 for 2",
-        "draining 1 for 3",
-        "draining 1 for 4",
-        "draining 1 for 5",
+        "draining 3 for 1",
+        "draining 3 for 2",
+        "draining 3 for 3",
+        "draining 3 for 4",
+        "draining 3 for 5",
         "end Stuck complete=true intervals=30 errors=0",
-        "aborted Stuck 0: I/O of localhost-0 never returned: given up 5 seconds after the end of rd=rd1",
+        "aborted Stuck 0: outstanding I/O never returned: 3 I/Os of localhost-0 (lun /f1, the oldest 7 seconds old); given up 5 seconds after the end of rd=rd1",
     ];
     assert_eq!(order[order.len() - expected.len()..], expected);
     assert_eq!(played.outcome.abort, Some(AbortCause::Stuck));

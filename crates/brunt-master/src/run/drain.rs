@@ -5,7 +5,7 @@ use std::time::Duration;
 use brunt_event::{AbortCause, Event, RunEnd};
 use tokio::time::Instant;
 
-use crate::link::{HostLink, Outstanding};
+use crate::link::HostLink;
 use crate::run::Run;
 use crate::session::Halt;
 
@@ -42,36 +42,48 @@ impl Drain {
     }
 }
 
+/// I/O of a worker that has not returned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Outstanding {
+    pub(crate) count: u64,
+    pub(crate) oldest_ns: u64,
+}
+
 impl<L: HostLink> Run<'_, '_, L> {
     /// Another second has passed since the run should have ended. Says whether it is enough.
-    pub(super) async fn drain_tick(&mut self) -> bool {
+    pub(super) fn drain_tick(&mut self) -> bool {
         self.drain.seconds += 1;
-        let fleet = self.session.fleet;
-        let calls = self.hosts.iter().filter_map(|h| Some((*h, fleet.hosts.get(*h)?.link.outstanding()))).collect();
-        let answers = self.session.call_to_end(calls, Duration::from_secs(1)).await;
-        let known: Vec<Outstanding> = answers.into_iter().filter_map(|(_, r)| r.ok()).flatten().collect();
-        let workers = self.merger.unfinished().count() as u64;
-        let outstanding = known.iter().map(|o| o.ios).sum::<u64>().max(workers);
+        let out = |w: usize| self.workers.get(w).and_then(|w| w.outstanding).map_or(1, |o| o.count.max(1));
+        let outstanding = self.merger.unfinished().map(out).sum();
         let seconds = self.drain.seconds;
         self.session.emit(Event::Draining { outstanding, seconds });
         if Duration::from_secs(seconds) < self.drain.limit {
             return false;
         }
-        let halt = Halt::abort(AbortCause::Stuck, self.stuck_text(&known, seconds));
         if !self.is_cut_short() {
-            self.halt = Some(halt);
+            self.halt = Some(Halt::abort(AbortCause::Stuck, self.stuck_text()));
         }
         self.end = Some(RunEnd::Stuck);
         true
     }
 
-    fn stuck_text(&self, known: &[Outstanding], seconds: u64) -> String {
-        let luns: Vec<String> = known
-            .iter()
-            .map(|o| format!("{} I/Os on {}, the oldest for {} seconds", o.ios, o.lun, o.oldest.as_secs()))
-            .collect();
-        let labels: Vec<&str> = self.merger.unfinished().map(|w| self.session.layout.label(w)).collect();
-        let what = if luns.is_empty() { format!("I/O of {}", labels.join(", ")) } else { luns.join("; ") };
-        format!("{what} never returned: given up {seconds} seconds after the end of rd={}", self.name)
+    /// Names what never returned, as far as it is known.
+    fn stuck_text(&self) -> String {
+        let one = |w: usize| {
+            let (label, state) = (self.session.layout.label(w), self.workers.get(w));
+            let luns = state.map(|s| s.luns.join(" ")).unwrap_or_default();
+            match state.and_then(|s| s.outstanding) {
+                Some(Outstanding { count, oldest_ns }) => {
+                    format!(
+                        "{count} I/Os of {label} (lun {luns}, the oldest {} seconds old)",
+                        oldest_ns / 1_000_000_000
+                    )
+                }
+                None => format!("{label} (lun {luns})"),
+            }
+        };
+        let all: Vec<String> = self.merger.unfinished().map(one).collect();
+        let (what, seconds) = (all.join(", "), self.drain.seconds);
+        format!("outstanding I/O never returned: {what}; given up {seconds} seconds after the end of rd={}", self.name)
     }
 }

@@ -16,7 +16,7 @@ use crate::merge::{Merger, Shape};
 use crate::monitor::Monitor;
 use crate::planned::{Numbers, max_text, planned_run};
 use crate::run::drain::{ANSWER_LIMIT, Drain};
-use crate::run::{EndOfData, Run};
+use crate::run::{EndOfData, Run, WorkerState};
 use crate::session::{Halt, Session, now_ms};
 use crate::totals::Totals;
 
@@ -75,6 +75,15 @@ fn share_ends(share: &WorkerShare) -> bool {
     share.generators.iter().any(|g| g.seek == Seek::Eof)
 }
 
+fn worker_state(share: &Option<WorkerShare>) -> WorkerState {
+    let Some(share) = share else { return WorkerState::default() };
+    WorkerState {
+        luns: share.targets.iter().map(|t| t.lun.clone()).collect(),
+        end_of_data: share_ends(share).then_some(EndOfData::Ahead),
+        outstanding: None,
+    }
+}
+
 impl<'s, L: HostLink> Session<'s, L> {
     /// Runs the run's hooks, hands out its work and starts it.
     ///
@@ -131,7 +140,6 @@ impl<'s, L: HostLink> Session<'s, L> {
         dealt: &Dealt<'_>,
         longest_idle: &'r mut LongestIdle,
     ) -> Run<'r, 's, L> {
-        let ends = |share: &Option<WorkerShare>| share.as_ref().filter(|s| share_ends(s)).map(|_| EndOfData::Ahead);
         let intervals = dealt.intervals();
         let seconds = intervals.map(|n| Duration::from_secs(u64::from(n) * u64::from(dealt.plan.interval)));
         let drain = Drain::new(seconds.map(|s| s + self.rules.start_delay), self.rules.drain_limit);
@@ -150,7 +158,7 @@ impl<'s, L: HostLink> Session<'s, L> {
             errors: ErrorCount::new(common.resolved.plan.settings.data_errors.clone()),
             idle: rule.map(|rule| IdleWatch::new(rule, watched(common, dealt))),
             max_data: dealt.max_data(),
-            end_of_data: dealt.shares().map(ends).collect(),
+            workers: dealt.shares().map(worker_state).collect(),
             elapsed_ns: 0,
             drain,
             end: None,
