@@ -86,7 +86,7 @@ pub enum Event {
     QueryStarted,
     /// The hosts have answered.
     QueryCompleted {
-        /// Sizes in bytes, by SD; `None` for SDs not used.
+        /// Sizes in bytes, by SD of [`Planned::sds`].
         sd_sizes: Vec<Option<u64>>,
     },
     /// The inventory of a host, for `config.html`.
@@ -116,7 +116,7 @@ pub enum Event {
     SequentialDone,
     /// `maxdata=` was reached; the run ends after the next interval.
     MaxDataReached {
-        /// Index in [`Planned::runs`].
+        /// [`RunStarted::run`].
         run: u32,
         /// The limit in bytes.
         limit: u64,
@@ -125,24 +125,24 @@ pub enum Event {
     Interval(Box<Interval>),
     /// Warm-up ended (after interval 1 without `warmup=`).
     WarmupDone {
-        /// Index in [`Planned::runs`].
+        /// [`RunStarted::run`].
         run: u32,
     },
     /// No more I/O is started for the run.
     WorkloadDone {
-        /// Index in [`Planned::runs`].
+        /// [`RunStarted::run`].
         run: u32,
     },
     /// All workers have drained.
     WorkersDone {
-        /// Index in [`Planned::runs`].
+        /// [`RunStarted::run`].
         run: u32,
     },
     /// A run is over. Its totals are the sums of its counted intervals.
     RunEnded(Box<RunEnded>),
     /// Outstanding I/O keeps the run from ending.
     Draining {
-        /// Outstanding I/Os.
+        /// Outstanding I/Os, at least: a worker that does not tell counts as one.
         outstanding: u64,
         /// Seconds since the end of the run.
         seconds: u64,
@@ -275,10 +275,11 @@ pub struct Planned {
     pub sds: Vec<PlannedSd>,
     /// WD names that are used.
     pub wds: Vec<String>,
-    /// Whether WDs have reports of their own: there are two or more, a generated format counts.
+    /// Whether WDs have reports of their own: there are two or more. The workloads of a format run that is found
+    /// necessary later count too.
     pub wd_reports: bool,
-    /// Runs in order, one pass. A format run that is found necessary later is announced by
-    /// its [`RunStarted`] with an index past the end.
+    /// Runs in order, one pass. A format run that is found necessary later comes before them: its [`RunStarted`]
+    /// announces it, with number 0 and workloads that are no WD's.
     pub runs: Vec<PlannedRun>,
     /// `report=host_detail`.
     pub host_detail: bool,
@@ -358,7 +359,7 @@ pub enum RateText {
 /// The start of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunStarted {
-    /// Index of the run in this execution (grows over passes).
+    /// Number of the run in this execution from 0: a format run counts, it grows over passes.
     pub run: u32,
     /// What it is, its rate as it really is.
     pub plan: PlannedRun,
@@ -415,15 +416,15 @@ pub struct Requested {
 /// One interval, merged over everything.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
-    /// Index of the run in this execution.
+    /// [`RunStarted::run`].
     pub run: u32,
     /// Number, from 1.
     pub interval: u32,
-    /// Measured length.
+    /// Measured length: the mean of the lengths that the workers measured.
     pub length_ns: u64,
     /// Whether it is warm-up and not counted.
     pub warmup: bool,
-    /// Workers that did not report it.
+    /// Workers with work that were lost before they could report it.
     pub missing_workers: u32,
     /// Everything.
     pub total: Cell,
@@ -441,10 +442,11 @@ pub struct Interval {
     pub sds: Vec<Cell>,
     /// By workload of [`RunStarted::workloads`].
     pub wds: Vec<Cell>,
-    /// By host and SD, for `report=host_detail`: (host, SD, sums).
+    /// By host and SD, for `report=host_detail`: (index in [`Planned::hosts`], index in [`Planned::sds`], sums).
+    /// Pairs that did nothing are left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub host_sds: Vec<(u32, u32, Cell)>,
-    /// By worker and SD, for `report=slave_detail`.
+    /// By worker and SD, for `report=slave_detail`: (index in [`Planned::workers`], index in [`Planned::sds`], sums).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub worker_sds: Vec<(u32, u32, Cell)>,
 }
@@ -474,7 +476,7 @@ pub struct HistPair {
 /// The end of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunEnded {
-    /// Index of the run in this execution.
+    /// [`RunStarted::run`].
     pub run: u32,
     /// Number of intervals.
     pub intervals: u32,
@@ -482,7 +484,7 @@ pub struct RunEnded {
     pub end: RunEnd,
     /// Whether it ran to its planned end, so that an average is due in the compatible files.
     pub complete: bool,
-    /// By SD of [`RunStarted::sds`], counted intervals only.
+    /// By SD of [`RunStarted::sds`], counted intervals only; the last interval where none counted.
     pub sd_hists: Vec<HistPair>,
     /// By workload of [`RunStarted::workloads`].
     pub wd_hists: Vec<HistPair>,

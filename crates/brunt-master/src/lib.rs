@@ -1,8 +1,41 @@
 //! Launching agents, the run state machine, merging and the event stream.
 //!
 //! The master talks to one agent per host through a [`link::HostLink`] and knows neither devices nor
-//! output formats: what happens goes out as [`brunt_event::Event`]s.
+//! output formats: what happens goes out as [`brunt_event::Event`]s. [`execute`] is all of it.
 
+mod errors;
+mod execute;
+mod fleet;
 pub mod grpc;
+mod hooks;
+mod idle;
 pub mod launch;
 pub mod link;
+mod merge;
+mod monitor;
+mod outcome;
+mod planned;
+mod rates;
+mod rules;
+mod run;
+mod session;
+mod setup;
+mod simulate;
+mod skew;
+mod totals;
+
+pub use execute::execute;
+pub use fleet::{Control, Fleet, FleetHost, is_this_machine, refusals};
+pub use grpc::GrpcLink;
+pub use link::LinkEvent;
+pub use outcome::Outcome;
+pub use planned::planned;
+pub use rules::Options;
+pub use simulate::simulate;
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod execute_tests;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod testing;

@@ -104,6 +104,15 @@ pub trait HostLink: Send + Sync {
     /// No answer.
     fn stop(&self, after_interval: Option<u32>) -> impl Future<Output = Result<(), LinkError>> + Send;
 
+    /// Starts no more I/O to an SD for the rest of the run (`data_errors=remove_device`).
+    ///
+    /// # Errors
+    /// The host cannot do that, or no answer.
+    fn drop_sd(&self, sd: u32) -> impl Future<Output = Result<(), LinkError>> + Send {
+        let _ = sd;
+        async { Err(LinkError::Refused("the agent cannot drop an SD in a running run".into())) }
+    }
+
     /// Runs a command with `/bin/sh -c` on the host.
     ///
     /// # Errors

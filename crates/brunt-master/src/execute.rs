@@ -1,0 +1,268 @@
+//! An execution, from the greeting of the agents to their farewell.
+
+use std::time::Duration;
+
+use brunt_event::{AbortCause, Event, HookDestination};
+use brunt_parm::ast::{Repeat, ReportOption};
+use brunt_plan::plan::{Plan, RunKind};
+use brunt_plan::{Resolved, SetupProblem};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use crate::fleet::{Control, Fleet, Layout, refusals};
+use crate::hooks::HookLevel;
+use crate::idle::LongestIdle;
+use crate::link::{HostLink, LinkEvent};
+use crate::monitor::Monitor;
+use crate::outcome::Outcome;
+use crate::planned::{Numbers, planned};
+use crate::rates::{Observed, Speed};
+use crate::rules::{Options, Rules};
+use crate::run::RunReport;
+use crate::run::start::{Common, Dealt};
+use crate::session::{Halt, Session};
+use crate::setup::problems_halt;
+
+/// How long the agents' farewell is waited for: an agent is given 15 seconds to end.
+const FAREWELL: Duration = Duration::from_secs(16);
+/// How long when somebody is in a hurry, or I/O that never returns keeps the agents from ending.
+const SHORT_FAREWELL: Duration = Duration::from_secs(1);
+
+/// Executes a plan over a fleet, in the order of design.md: greeting, inspection of all hosts, then run by run
+/// prepare, start, samples, end. Every event goes to `sink` in order, [`Event::Planned`] first; opening and closing the
+/// stream is the caller's.
+///
+/// `events` brings what the agents report, with the number of the host; `control` what the outside wants.
+pub async fn execute<L: HostLink>(
+    plan: Plan,
+    fleet: Fleet<L>,
+    options: Options,
+    events: mpsc::Receiver<(usize, LinkEvent)>,
+    control: mpsc::Receiver<Control>,
+    sink: &mut dyn FnMut(Event),
+) -> Outcome {
+    let rules = match Rules::new(&options, &plan.settings) {
+        Ok(rules) => rules,
+        Err(text) => return refuse(text, sink),
+    };
+    if let Some(text) = refusals(&plan).into_iter().next() {
+        return refuse(text, sink);
+    }
+    sink(Event::Planned(planned(&plan, options.as_vdbench)));
+    let (layout, numbers) = (Layout::new(&plan), Numbers::new(&plan));
+    let mut session = Session::new(&fleet, layout, numbers, rules, events, control, sink);
+    let mut execution = Execution::default();
+    let (halt, problems) = match session.set_up(plan).await {
+        Ok(resolved) => execution.all(&mut session, &resolved).await,
+        Err(end) => {
+            let (halt, problems) = end.parts(session.rules.as_vdbench);
+            (Some(halt), problems)
+        }
+    };
+    let outcome = session.conclude(halt, problems, execution.runs);
+    session.farewell(&outcome).await;
+    outcome
+}
+
+fn refuse(text: String, sink: &mut dyn FnMut(Event)) -> Outcome {
+    sink(Event::Aborted { cause: AbortCause::Setup, text, io_errors: 0 });
+    Outcome { abort: Some(AbortCause::Setup), ..Outcome::default() }
+}
+
+impl<L: HostLink> Session<'_, L> {
+    /// Says how it ended.
+    fn conclude(&mut self, halt: Option<Halt>, problems: Vec<SetupProblem>, runs: u32) -> Outcome {
+        let io_errors = self.io_errors;
+        let mut outcome = Outcome { runs, io_errors, problems, ..Outcome::default() };
+        match halt {
+            None | Some(Halt::Ended) => outcome.complete = true,
+            Some(Halt::Interrupted(signal)) => {
+                outcome.interrupted = Some(signal);
+                self.emit(Event::Interrupted { signal });
+            }
+            Some(Halt::Aborted { cause, text }) => {
+                outcome.abort = Some(cause);
+                self.emit(Event::Aborted { cause, text, io_errors });
+            }
+        }
+        outcome
+    }
+
+    /// Ends the agents. An interrupt ends the wait for them.
+    async fn farewell(&mut self, outcome: &Outcome) {
+        let fleet = self.fleet;
+        let hosts = fleet.hosts.iter().enumerate();
+        let calls = hosts.map(|(h, host)| (h, host.link.shutdown())).collect();
+        let hurry = self.hurry || outcome.abort == Some(AbortCause::Stuck);
+        let limit = if hurry { SHORT_FAREWELL } else { FAREWELL };
+        if tokio::time::timeout(limit, self.call(calls)).await.is_err() {
+            tracing::warn!("agents did not end in time");
+        }
+        self.catch_up();
+    }
+}
+
+/// The runs of an execution.
+#[derive(Default)]
+struct Execution {
+    /// Runs started.
+    runs: u32,
+    observed: Observed,
+    longest_idle: LongestIdle,
+    /// `pause=` of the run before.
+    pause: u32,
+    problems: Vec<SetupProblem>,
+}
+
+impl Execution {
+    /// All passes over all runs, between the general hooks. The hooks after the last run also follow a failure, but not
+    /// an interrupt (`docs/vdbench/raw.md` §3).
+    async fn all<L: HostLink>(
+        &mut self,
+        session: &mut Session<'_, L>,
+        resolved: &Resolved,
+    ) -> (Option<Halt>, Vec<SetupProblem>) {
+        let settings = &resolved.plan.settings;
+        let mut halt = match self.begin(session, resolved).await {
+            Ok(monitor) => {
+                let common = Common {
+                    resolved,
+                    numbers: session.numbers.clone(),
+                    monitor: &monitor,
+                    host_detail: settings.report.contains(&ReportOption::HostDetail),
+                    worker_detail: settings.report.contains(&ReportOption::SlaveDetail),
+                };
+                let halt = self.passes(session, &common).await.err();
+                self.report_idle(session, &common);
+                halt
+            }
+            Err(halt) => return (Some(halt), Vec::new()),
+        };
+        if !matches!(halt, Some(Halt::Interrupted(_))) {
+            let end = session.run_hooks("endcmd", &settings.endcmd, HookLevel::Execution).await;
+            if halt.is_none() || halt == Some(Halt::Ended) {
+                halt = end.err().or(halt);
+            }
+        }
+        (halt, std::mem::take(&mut self.problems))
+    }
+
+    async fn begin<L: HostLink>(&mut self, session: &mut Session<'_, L>, resolved: &Resolved) -> Result<Monitor, Halt> {
+        let settings = &resolved.plan.settings;
+        let file = settings.monitor.as_deref();
+        let monitor = Monitor::start(file, &session.rules.shutdown_file).map_err(|error| {
+            let file = file.unwrap_or_default();
+            Halt::abort(AbortCause::Setup, format!("monitor={file} cannot be written: {error}"))
+        })?;
+        if let Some(file) = file {
+            session.emit(Event::MonitorWatched { file: file.to_owned() });
+        }
+        session.run_hooks("startcmd", &settings.startcmd, HookLevel::Execution).await?;
+        Ok(monitor)
+    }
+
+    async fn passes<L: HostLink>(&mut self, session: &mut Session<'_, L>, common: &Common<'_>) -> Result<(), Halt> {
+        let repeat = common.resolved.plan.settings.repeat;
+        let started = Instant::now();
+        for pass in 1.. {
+            if repeat.is_some() {
+                session.emit(Event::LoopStarted { pass });
+            }
+            self.pass(session, common, pass).await?;
+            let more = match repeat {
+                None => false,
+                Some(Repeat::Passes(passes)) => pass < passes,
+                Some(Repeat::Seconds(seconds)) => started.elapsed() < Duration::from_secs(seconds),
+                Some(Repeat::Forever) => true,
+            };
+            if !more {
+                break;
+            }
+            self.observed.next_pass();
+        }
+        Ok(())
+    }
+
+    async fn pass<L: HostLink>(
+        &mut self,
+        session: &mut Session<'_, L>,
+        common: &Common<'_>,
+        pass: u64,
+    ) -> Result<(), Halt> {
+        for (index, run) in common.resolved.plan.runs.iter().enumerate() {
+            // A format is made once (`docs/vdbench/raw.md` §8.9).
+            if run.kind == RunKind::Format && pass > 1 {
+                continue;
+            }
+            let (rate, mix) = match self.observed.speed(run) {
+                Speed::Go { rate, mix } => (rate, mix),
+                Speed::Stopped => continue,
+                Speed::TooSlow => {
+                    let text = format!("rd={} is not run: it would be less than 10 I/Os per second", run.name);
+                    session.notice(false, "curve-point-too-slow", text);
+                    continue;
+                }
+            };
+            self.wait(session).await?;
+            let deal = common.resolved.deal(index, self.runs, rate, mix.as_deref()).map_err(|problems| {
+                self.problems = problems;
+                problems_halt(&self.problems, session.rules.as_vdbench)
+            })?;
+            let dealt = Dealt { plan: run, index, number: self.runs, rate, deal };
+            self.run(session, common, &dealt).await?;
+        }
+        Ok(())
+    }
+
+    /// `pause=` of the run before.
+    async fn wait<L: HostLink>(&mut self, session: &mut Session<'_, L>) -> Result<(), Halt> {
+        let seconds = std::mem::take(&mut self.pause);
+        if seconds > 0 {
+            session.emit(Event::Pausing { seconds });
+            session.pause(Duration::from_secs(u64::from(seconds))).await?;
+        }
+        Ok(())
+    }
+
+    async fn run<L: HostLink>(
+        &mut self,
+        session: &mut Session<'_, L>,
+        common: &Common<'_>,
+        dealt: &Dealt<'_>,
+    ) -> Result<(), Halt> {
+        let running = session.start_run(common, dealt, &mut self.longest_idle).await?;
+        self.runs += 1;
+        let RunReport { totals, orderly, halt, error_command } = running.lead().await;
+        if let Some(command) = error_command {
+            let command = session.rules.filled(&command);
+            session.run_here("data_errors=", &command, HookDestination::Log).await?;
+        }
+        if orderly {
+            session.run_hooks("endcmd", &dealt.plan.endcmd, HookLevel::Run).await?;
+        }
+        if let Some(halt) = halt {
+            return Err(halt);
+        }
+        session.check_mix(common, dealt, &totals)?;
+        self.observed.ended(dealt.index, dealt.plan, dealt.deal.uncontrolled, &totals);
+        if let Some(ms) = self.observed.stop_curve(dealt.plan, &totals) {
+            let text = format!("stopcurve=: rd={} answered in {ms:.3} ms, the curve ends here", dealt.plan.name);
+            session.notice(false, "stopcurve", text);
+        }
+        self.pause = dealt.plan.pause;
+        Ok(())
+    }
+
+    /// Every form of `timeout=` tells of the longest idle period of each SD at the end.
+    fn report_idle<L: HostLink>(&self, session: &mut Session<'_, L>, common: &Common<'_>) {
+        for (sd, longest) in &self.longest_idle {
+            let number = session.numbers.sds.iter().position(|n| *n == Some(*sd));
+            let name = number.and_then(|n| common.resolved.plan.sds.get(n)).map_or("?", |sd| &sd.name);
+            let text = format!(
+                "timeout=: the longest time in which no I/O of sd={name} was completed was {} seconds (Unix time {} to {} ms)",
+                longest.seconds, longest.from_ms, longest.to_ms
+            );
+            session.notice(false, "timeout-report", text);
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! startcmd and endcmd.
+
+use brunt_event::AbortCause;
+use brunt_parm::ast::{Hook, HookOutput, HookTarget};
+use brunt_plan::plan::{Plan, Rate};
+
+use crate::Control;
+use crate::testing::{Stage, failure, plan, run, stopped, whole};
+
+fn hook(command: &str, target: Option<HookTarget>) -> Hook {
+    Hook { commands: vec![command.into()], output: HookOutput::Log, target }
+}
+
+fn hooked() -> Plan {
+    let mut plan = plan(vec![run("rd1", Rate::Max, 2), run("rd2", Rate::Max, 2)]);
+    plan.settings.startcmd = vec![hook("echo begin in $output", None)];
+    plan.settings.endcmd = vec![hook("echo all done", None)];
+    plan.runs[0].startcmd = vec![hook("before", None), hook("echo here", Some(HookTarget::Master))];
+    plan.runs[0].endcmd = vec![hook("after", None)];
+    plan
+}
+
+fn without_intervals(order: Vec<String>) -> Vec<String> {
+    order
+        .into_iter()
+        .filter(|e| {
+            ["hook", "run ", "end ", "abort", "inter"].iter().any(|p| e.starts_with(p)) && !e.starts_with("interval")
+        })
+        .collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn hooks_run_in_their_places() {
+    let played = Stage::new(hooked(), vec![vec![whole(2, 1), whole(2, 1)]]).play().await;
+    let expected = [
+        "hook echo begin in /out on master: Some(0)",
+        "hook before on localhost: Some(0)",
+        "hook echo here on master: Some(0)",
+        "run 0 rd1 UncontrolledMax",
+        "end Elapsed complete=true intervals=2 errors=0",
+        "hook after on localhost: Some(0)",
+        "run 1 rd2 UncontrolledMax",
+        "end Elapsed complete=true intervals=2 errors=0",
+        "hook echo all done on master: Some(0)",
+    ];
+    assert_eq!(without_intervals(played.order()), expected);
+    let lines = played.events.iter().find_map(|e| match e {
+        brunt_event::Event::Hook { lines, .. } => Some(lines.clone()),
+        _ => None,
+    });
+    assert_eq!(lines, Some(vec!["begin in /out".to_owned()]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hook_that_fails_stops_everything_but_the_last_hook() {
+    let mut stage = Stage::new(hooked(), vec![vec![whole(2, 1), whole(2, 1)]]);
+    stage.hook_status = 3;
+    let played = stage.play().await;
+    let expected = [
+        "hook echo begin in /out on master: Some(0)",
+        "hook before on localhost: Some(3)",
+        "hook echo all done on master: Some(0)",
+        "aborted Hook 0: startcmd failed on localhost: exit status 3: before",
+    ];
+    assert_eq!(without_intervals(played.order()), expected);
+    assert_eq!(played.outcome.abort, Some(AbortCause::Hook));
+    assert_eq!(played.outcome.runs, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hook_that_fails_may_only_warn() {
+    for as_vdbench in [true, false] {
+        let mut stage = Stage::new(hooked(), vec![vec![whole(2, 1), whole(2, 1)]]);
+        stage.hook_status = 3;
+        stage.options.as_vdbench = as_vdbench;
+        if !as_vdbench {
+            stage.plan.settings.misc = vec![("hook_failure".into(), "warn".into())];
+        }
+        let played = stage.play().await;
+        let warning = "hook-failed: startcmd failed on localhost: exit status 3: before";
+        assert!(played.order().contains(&warning.to_owned()), "as vdbench: {as_vdbench}");
+        assert!(played.outcome.complete);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_last_hook_follows_an_abort_but_not_an_interrupt() {
+    let mut plan = hooked();
+    plan.settings.data_errors = brunt_parm::ast::DataErrors::Limit { count: 1, seconds: None };
+    let script = || stopped(vec![failure(0, 0)], vec![]);
+    let order = without_intervals(Stage::new(plan, vec![vec![script()]]).play().await.order());
+    let expected = [
+        "end Errors complete=false intervals=0 errors=1",
+        "hook echo all done on master: Some(0)",
+        "aborted IoErrorLimit 1: 'data_errors=1' requested. Abort rd=rd1 after last error.",
+    ];
+    assert_eq!(order[order.len() - 3..], expected);
+
+    let mut stage = Stage::new(hooked(), vec![vec![stopped(vec![], vec![])]]);
+    stage.controls = vec![("run 0", Control::Interrupt(2))];
+    let order = without_intervals(stage.play().await.order());
+    let expected = ["run 0 rd1 UncontrolledMax", "end Signal complete=false intervals=0 errors=0", "interrupted 2"];
+    assert_eq!(order[order.len() - 3..], expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_hook_runs_when_the_set_up_fails() {
+    let mut plan = hooked();
+    plan.settings.monitor = Some("/nonexistent/mon".into());
+    let played = Stage::new(plan, vec![vec![]]).play().await;
+    let hooks: Vec<_> = played.order().into_iter().filter(|e| e.starts_with("hook")).collect();
+    assert!(hooks.is_empty(), "{hooks:?}");
+    assert_eq!(played.outcome.abort, Some(AbortCause::Setup));
+}

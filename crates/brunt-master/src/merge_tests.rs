@@ -1,0 +1,142 @@
+use brunt_stats::{CpuTicks, Histogram};
+use proptest::prelude::*;
+
+use super::*;
+
+const HOSTS: usize = 2;
+const WORKERS: usize = 3;
+const SDS: [(u32, u32); 2] = [(4, 0), (7, 1)];
+
+fn shape() -> Shape {
+    Shape {
+        hosts: HOSTS,
+        worker_hosts: vec![0, 0, 1],
+        active: vec![true; WORKERS],
+        sds: SDS.to_vec(),
+        workloads: 2,
+        host_detail: true,
+        worker_detail: true,
+    }
+}
+
+/// (worker, workload, sd, read, bytes, ns)
+type Io = (usize, u32, usize, bool, u64, u64);
+
+fn pair(workload: u32, sd: u32, ios: &[Io]) -> PairSample {
+    let mut cell = Cell::default();
+    let (mut reads, mut writes) = (Histogram::default(), Histogram::default());
+    for (_, _, _, read, bytes, ns) in ios {
+        let (op, hist) = if *read { (&mut cell.read, &mut reads) } else { (&mut cell.write, &mut writes) };
+        op.record(*bytes, *ns, false);
+        hist.record(*ns);
+        cell.busy_ns += ns;
+    }
+    let (read_hist, write_hist) = (reads.to_sparse(), writes.to_sparse());
+    PairSample { workload, sd, cell, read_hist, write_hist, due_hist: SparseHistogram::default() }
+}
+
+fn samples(ios: &[Io]) -> Vec<(usize, IntervalSample)> {
+    (0..WORKERS)
+        .map(|worker| {
+            let pairs = (0..2u32)
+                .flat_map(|wd| SDS.iter().enumerate().map(move |(s, (sd, _))| (wd, s, *sd)))
+                .map(|(wd, s, sd)| {
+                    let own: Vec<Io> = ios.iter().filter(|i| i.0 == worker && i.1 == wd && i.2 == s).copied().collect();
+                    pair(wd, sd, &own)
+                })
+                .filter(|p| p.cell.both().ops > 0)
+                .collect();
+            let cpu = Some(CpuTicks { user: worker as u64 + 1, ..CpuTicks::default() });
+            (
+                worker,
+                IntervalSample { interval: 1, start_ns: 0, end_ns: 1_000 + worker as u64, pairs, cpu, idle: false },
+            )
+        })
+        .collect()
+}
+
+fn merged(samples: &[(usize, IntervalSample)]) -> Merged {
+    let mut merger = Merger::new(shape(), Some(1));
+    for (w, s) in samples {
+        merger.add(*w, s);
+    }
+    merger.next_complete().expect("all workers reported")
+}
+
+fn sum<'a>(cells: impl Iterator<Item = &'a Cell>) -> Cell {
+    let mut all = Cell::default();
+    cells.for_each(|c| all.merge(c));
+    all
+}
+
+fn ios() -> impl Strategy<Value = Vec<Io>> {
+    prop::collection::vec((0..WORKERS, 0u32..2, 0usize..2, any::<bool>(), 1u64..1 << 20, 1u64..1 << 32), 0..60)
+}
+
+proptest! {
+    #[test]
+    fn the_parts_make_the_total(ios in ios()) {
+        let e = merged(&samples(&ios)).event(0, false, 0, &shape());
+        prop_assert_eq!(sum(e.hosts.iter().map(|h| &h.cell)), e.total);
+        prop_assert_eq!(sum(e.workers.iter()), e.total);
+        prop_assert_eq!(sum(e.sds.iter()), e.total);
+        prop_assert_eq!(sum(e.wds.iter()), e.total);
+        prop_assert_eq!(sum(e.host_sds.iter().map(|x| &x.2)), e.total);
+        prop_assert_eq!(sum(e.worker_sds.iter().map(|x| &x.2)), e.total);
+        prop_assert_eq!(e.read_hist.count(), e.total.read.ops);
+        prop_assert_eq!(e.write_hist.count(), e.total.write.ops);
+        prop_assert_eq!(e.hosts.iter().map(|h| h.read_hist.count()).sum::<u64>(), e.total.read.ops);
+        prop_assert_eq!(e.total.both().ops, ios.len() as u64);
+    }
+
+    #[test]
+    fn the_order_of_arrival_never_shows(ios in ios(), order in Just(vec![0usize, 1, 2]).prop_shuffle()) {
+        let samples = samples(&ios);
+        let shuffled: Vec<_> = order.iter().map(|i| samples[*i].clone()).collect();
+        prop_assert_eq!(merged(&samples), merged(&shuffled));
+    }
+
+    #[test]
+    fn histograms_of_sds_and_workloads_hold_every_io(ios in ios()) {
+        let m = merged(&samples(&ios));
+        for pairs in [&m.sd_hists, &m.wd_hists, &m.worker_hists] {
+            let n: u64 = pairs.iter().map(|p| p.read.count() + p.write.count()).sum();
+            prop_assert_eq!(n, ios.len() as u64);
+        }
+    }
+}
+
+#[test]
+fn length_is_the_mean_and_cpu_the_first_workers() {
+    let e = merged(&samples(&[])).event(0, false, 0, &shape());
+    assert_eq!(e.length_ns, 1_001);
+    assert_eq!(e.hosts.iter().map(|h| h.cpu.map(|c| c.user)).collect::<Vec<_>>(), [Some(1), Some(3)]);
+}
+
+#[test]
+fn an_interval_waits_for_all_who_have_work() {
+    let sample = |n| IntervalSample { interval: n, start_ns: 0, end_ns: 10, ..IntervalSample::default() };
+    let mut merger = Merger::new(Shape { active: vec![true, false, true], ..shape() }, None);
+    merger.add(0, &sample(1));
+    merger.add(0, &sample(2));
+    assert!(merger.next_complete().is_none());
+    merger.add(2, &sample(1));
+    assert_eq!(merger.next_complete().map(|m| m.number), Some(1));
+    assert!(merger.next_complete().is_none());
+    merger.finish(2);
+    assert_eq!(merger.next_complete().map(|m| m.number), Some(2));
+    assert_eq!(merger.unfinished().collect::<Vec<_>>(), [0]);
+    assert!(!merger.all_finished());
+}
+
+#[test]
+fn what_lies_beyond_the_end_is_not_counted() {
+    let sample = |n| IntervalSample { interval: n, start_ns: 0, end_ns: 10, ..IntervalSample::default() };
+    let mut merger = Merger::new(Shape { active: vec![true, false, false], ..shape() }, Some(9));
+    (1..=4).for_each(|n| merger.add(0, &sample(n)));
+    merger.end_at(2);
+    merger.add(0, &sample(5));
+    assert_eq!([merger.next_complete(), merger.next_complete()].map(|m| m.map(|m| m.number)), [Some(1), Some(2)]);
+    assert!(merger.next_complete().is_none());
+    assert_eq!((merger.completed(), merger.last()), (2, Some(2)));
+}

@@ -1,0 +1,111 @@
+//! The head of the event stream: who takes part and what will be run.
+
+use brunt_event::{Planned, PlannedRun, PlannedSd, PlannedWorker, RateText};
+use brunt_parm::ast::ReportOption;
+use brunt_plan::plan::{Plan, Rate, Run, RunKind};
+use brunt_plan::rate_of_percent;
+
+/// Numbers in the event stream: only what is used has one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Numbers {
+    /// By SD of the plan.
+    pub(crate) sds: Vec<Option<u32>>,
+    /// By WD of the plan.
+    pub(crate) wds: Vec<Option<u32>>,
+}
+
+impl Numbers {
+    pub(crate) fn new(plan: &Plan) -> Self {
+        let mut sds = vec![false; plan.sds.len()];
+        let mut wds = vec![false; plan.wds.len()];
+        for workload in plan.runs.iter().filter(|r| r.kind == RunKind::Normal).flat_map(|r| &r.workloads) {
+            wds.get_mut(workload.wd).into_iter().for_each(|used| *used = true);
+            workload.sds.iter().for_each(|sd| sds.get_mut(*sd).into_iter().for_each(|used| *used = true));
+        }
+        Self { sds: numbered(&sds), wds: numbered(&wds) }
+    }
+}
+
+fn numbered(used: &[bool]) -> Vec<Option<u32>> {
+    let mut next = 0..;
+    used.iter().map(|used| if *used { next.next() } else { None }).collect()
+}
+
+/// Who and what takes part. With `as_vdbench` the rates are what Vdbench simulates: see [`planned_run`].
+pub fn planned(plan: &Plan, as_vdbench: bool) -> Planned {
+    let numbers = Numbers::new(plan);
+    let used = |numbers: &[Option<u32>], n: usize| numbers.get(n).is_some_and(Option::is_some);
+    let worker = |h: usize, label| PlannedWorker { label, host: h as u32 };
+    let workers = plan.hosts.iter().enumerate();
+    let settings = &plan.settings;
+    let wds: Vec<String> =
+        plan.wds.iter().enumerate().filter(|(n, _)| used(&numbers.wds, *n)).map(|(_, wd)| wd.clone()).collect();
+    Planned {
+        hosts: plan.hosts.iter().map(|h| h.label.clone()).collect(),
+        workers: workers
+            .flat_map(|(h, host)| (0..host.workers).map(move |n| worker(h, host.worker_label(n))))
+            .collect(),
+        sds: plan
+            .sds
+            .iter()
+            .enumerate()
+            .filter(|(n, _)| used(&numbers.sds, *n))
+            .map(|(_, sd)| PlannedSd { name: sd.name.clone(), luns: sd.lun.clone() })
+            .collect(),
+        wd_reports: wds.len() > 1,
+        wds,
+        runs: (0..plan.runs.len()).map(|n| planned_run(plan, n, as_vdbench)).collect(),
+        host_detail: settings.report.contains(&ReportOption::HostDetail),
+        worker_detail: settings.report.contains(&ReportOption::SlaveDetail),
+        no_sd_detail: settings.report.contains(&ReportOption::NoSdDetail),
+        run_totals: settings.report_run_totals,
+        histogram_bounds_us: settings.histogram.bounds_us.clone(),
+        histogram_suppress: settings.histogram.suppress,
+        ios_per_worker: settings.ios_per_jvm,
+    }
+}
+
+/// A run as it is announced before its rate is known. Vdbench shows the first rate of a list on every line, percent
+/// rates as `Controlled MAX`, and curve points for an assumed maximum of 10000 (`docs/vdbench/raw.md` §10 item 10);
+/// under that name we do too (decisions.md "Command line").
+pub(crate) fn planned_run(plan: &Plan, index: usize, as_vdbench: bool) -> PlannedRun {
+    let run = &plan.runs[index];
+    let shown = if as_vdbench { first_of_list(plan, index) } else { run };
+    let rate = match &shown.rate {
+        Rate::CurvePoint { percent, .. } if as_vdbench => RateText::Fixed(rate_of_percent(0.0, *percent)),
+        Rate::CurvePoint { percent, .. } => RateText::PercentOfMax(*percent),
+        Rate::PercentOfPrevious(_) if as_vdbench => RateText::ControlledMax,
+        Rate::PercentOfPrevious(percent) => RateText::PercentOfPrevious(*percent),
+        Rate::Fixed(rate) => RateText::Fixed(*rate),
+        Rate::Steps(_) => RateText::Variable,
+        Rate::Max | Rate::CurveMax => max_text(&shown.rate, !shown.controlled()),
+    };
+    PlannedRun {
+        name: run.name.clone(),
+        loops: run.loop_texts(),
+        rate,
+        elapsed: run.elapsed,
+        warmup: run.warmup,
+        interval: run.interval,
+        format: run.kind == RunKind::Format,
+    }
+}
+
+/// The words of a rate that is not a number.
+pub(crate) fn max_text(rate: &Rate, uncontrolled: bool) -> RateText {
+    match (rate, uncontrolled) {
+        (Rate::CurveMax, true) => RateText::UncontrolledCurve,
+        (Rate::CurveMax, false) => RateText::ControlledCurve,
+        (_, true) => RateText::UncontrolledMax,
+        (_, false) => RateText::ControlledMax,
+    }
+}
+
+/// The run whose rate Vdbench shows: the first of the RD when its rate is a list.
+fn first_of_list(plan: &Plan, index: usize) -> &Run {
+    let run = &plan.runs[index];
+    if !run.rate_is_loop {
+        return run;
+    }
+    plan.runs.iter().find(|r| r.rd == run.rd && r.rate_is_loop).unwrap_or(run)
+}

@@ -1,0 +1,85 @@
+//! What the plan and the caller say about how an execution is led.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use brunt_plan::plan::Settings;
+
+use crate::idle::IdleRule;
+
+/// How to execute.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Options {
+    /// Whether the program was called by the name `vdbench`: a hook that fails only warns then.
+    pub as_vdbench: bool,
+    /// The output directory, for `$output` in hooks.
+    pub output: PathBuf,
+    /// A file whose existence ends everything: `/tmp/vdbench.shutdown.<pid>`.
+    pub shutdown_file: PathBuf,
+    /// Time from the start call to the common start of all workers.
+    pub start_delay: Duration,
+}
+
+impl Options {
+    /// The usual ones of this process.
+    pub fn new(as_vdbench: bool, output: impl Into<PathBuf>) -> Self {
+        Self {
+            as_vdbench,
+            output: output.into(),
+            shutdown_file: PathBuf::from(format!("/tmp/vdbench.shutdown.{}", std::process::id())),
+            start_delay: Duration::from_millis(20),
+        }
+    }
+}
+
+/// A controller that fails over answers late and is not stuck (decisions.md "Execution").
+const DRAIN_LIMIT: Duration = Duration::from_secs(180);
+
+/// [`Options`] and [`Settings`] in the form that the execution needs.
+#[derive(Debug, Clone)]
+pub(crate) struct Rules {
+    output: String,
+    pub(crate) shutdown_file: PathBuf,
+    pub(crate) start_delay: Duration,
+    pub(crate) as_vdbench: bool,
+    /// A hook that fails only warns.
+    pub(crate) hook_failure_warns: bool,
+    /// How long outstanding I/O is waited for.
+    pub(crate) drain_limit: Duration,
+    /// `timeout=`.
+    pub(crate) idle: Option<IdleRule>,
+}
+
+impl Rules {
+    /// # Errors
+    /// A setting that means nothing, in a sentence.
+    pub(crate) fn new(options: &Options, settings: &Settings) -> Result<Self, String> {
+        let misc = |key: &str| settings.misc.iter().rev().find(|(k, _)| k == key).map(|(_, v)| v.as_str());
+        let drain_limit = match misc("drain") {
+            None => DRAIN_LIMIT,
+            Some(text) => {
+                let seconds = text.strip_suffix('s').unwrap_or(text).parse();
+                Duration::from_secs(seconds.map_err(|_| format!("misc=(drain={text}) is not a number of seconds"))?)
+            }
+        };
+        let hook_failure_warns = match misc("hook_failure") {
+            None | Some("stop") => options.as_vdbench,
+            Some("warn") => true,
+            Some(text) => return Err(format!("misc=(hook_failure={text}) is neither warn nor stop")),
+        };
+        Ok(Self {
+            output: options.output.display().to_string(),
+            shutdown_file: options.shutdown_file.clone(),
+            start_delay: options.start_delay,
+            as_vdbench: options.as_vdbench,
+            hook_failure_warns,
+            drain_limit,
+            idle: IdleRule::parse(&settings.timeout)?,
+        })
+    }
+
+    /// A command with `$output` filled in.
+    pub(crate) fn filled(&self, command: &str) -> String {
+        command.replace("$output", &self.output)
+    }
+}

@@ -1,0 +1,275 @@
+//! One run, from its first sample to its end.
+//!
+//! The samples of the workers drive it. The only clock is that of the drain: I/O that does not return sends no sample.
+
+mod drain;
+mod finish;
+mod interval;
+pub(crate) mod start;
+
+use brunt_event::{AbortCause, Event, IoFailed, RunEnd};
+use brunt_parm::ast::MaxDataKind;
+use brunt_plan::work::{IoErrorKind, IoFailure, WorkerEvent};
+
+use crate::errors::{ErrorCount, Verdict};
+use crate::fleet::Control;
+use crate::idle::{IdleWatch, LongestIdle};
+use crate::link::{HostLink, LinkEvent};
+use crate::merge::Merger;
+use crate::monitor::Monitor;
+use crate::run::drain::{ANSWER_LIMIT, Drain, Outstanding};
+pub(crate) use crate::run::finish::RunReport;
+use crate::session::{Halt, Heard, Loss, Session};
+use crate::totals::Totals;
+
+/// A run that is going on.
+pub(crate) struct Run<'r, 's, L> {
+    session: &'r mut Session<'s, L>,
+    monitor: &'r Monitor,
+    longest_idle: &'r mut LongestIdle,
+    /// Its number in this execution.
+    number: u32,
+    name: String,
+    /// Names of its SDs, by their numbers in the reports.
+    sd_names: Vec<(u32, String)>,
+    /// Hosts with work.
+    hosts: Vec<usize>,
+    /// Seconds of an interval.
+    interval: u32,
+    warmup_intervals: u32,
+    merger: Merger,
+    totals: Totals,
+    errors: ErrorCount,
+    idle: Option<IdleWatch>,
+    /// Limits in bytes; emptied when one is reached.
+    max_data: Vec<(MaxDataKind, u64)>,
+    workers: Vec<WorkerState>,
+    /// Measured time of the run so far.
+    elapsed_ns: u64,
+    drain: Drain,
+    /// Why it ends, once that is known; `None` at the end: its time was over.
+    end: Option<RunEnd>,
+    /// What the end means for the execution.
+    halt: Option<Halt>,
+    /// The command of `data_errors=`, due when all is quiet.
+    error_command: Option<String>,
+    workload_done: bool,
+    /// Hosts that failed to start, and why.
+    not_started: Vec<(usize, String)>,
+}
+
+/// What is known of a worker in this run.
+#[derive(Debug, Default)]
+struct WorkerState {
+    /// Paths of its targets.
+    luns: Vec<String>,
+    /// Whether it has work that ends with its data, and the interval in which that was.
+    end_of_data: Option<EndOfData>,
+    /// What it said last about I/O that keeps the run from ending.
+    outstanding: Option<Outstanding>,
+}
+
+/// Work that ends with its data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum EndOfData {
+    Ahead,
+    Reached(u32),
+}
+
+/// Whether a run that ends so has done what it should.
+fn is_complete(end: RunEnd) -> bool {
+    matches!(end, RunEnd::Elapsed | RunEnd::EndOfData | RunEnd::MaxData | RunEnd::Monitor)
+}
+
+impl<L: HostLink> Run<'_, '_, L> {
+    /// Leads the run to its end.
+    pub(crate) async fn lead(mut self) -> RunReport {
+        for (host, text) in std::mem::take(&mut self.not_started) {
+            for w in self.session.layout.of_host(host) {
+                self.lose(w, &text).await;
+            }
+        }
+        while !self.merger.all_finished() {
+            match self.session.hear(self.drain.next_tick()).await {
+                Heard::Control(control) => {
+                    if self.control(control).await {
+                        break;
+                    }
+                }
+                Heard::Link(host, event) => self.link_event(host, event).await,
+                Heard::Tick => {
+                    if self.drain_tick() {
+                        break;
+                    }
+                }
+            }
+            self.advance().await;
+        }
+        self.finish()
+    }
+
+    /// Whether the run ends by now, and not as planned.
+    fn is_cut_short(&self) -> bool {
+        self.end.is_some_and(|end| !is_complete(end))
+    }
+
+    /// Says whether to leave at once.
+    async fn control(&mut self, control: Control) -> bool {
+        if self.is_cut_short() {
+            self.session.hurry = true;
+            return true;
+        }
+        let end = if matches!(control, Control::Interrupt(_)) { RunEnd::Signal } else { RunEnd::Errors };
+        self.cut(end, control.into()).await;
+        false
+    }
+
+    async fn link_event(&mut self, host: usize, event: LinkEvent) {
+        let event = match event {
+            LinkEvent::Worker { worker, event } => match self.session.layout.worker(host, worker) {
+                Some(w) => match self.worker_event(w, event).await {
+                    Some(event) => LinkEvent::Worker { worker, event },
+                    None => return,
+                },
+                None => return,
+            },
+            other => other,
+        };
+        if let Some(Loss { workers, text }) = self.session.passive(host, event) {
+            for w in workers {
+                self.lose(w, &text).await;
+            }
+        }
+    }
+
+    /// Takes what belongs to a run, gives back the rest.
+    async fn worker_event(&mut self, worker: usize, event: WorkerEvent) -> Option<WorkerEvent> {
+        match event {
+            WorkerEvent::Interval(sample) => self.merger.add(worker, &sample),
+            WorkerEvent::Failure(failure) => self.failure(worker, &failure).await,
+            WorkerEvent::SequentialDone => self.sequential_done(worker).await,
+            WorkerEvent::Outstanding { count, oldest_ns } => {
+                if let Some(state) = self.workers.get_mut(worker) {
+                    state.outstanding = Some(Outstanding { count, oldest_ns });
+                }
+            }
+            WorkerEvent::Drained => self.merger.finish(worker),
+            WorkerEvent::Log(_) | WorkerEvent::Fatal(_) => return Some(event),
+        }
+        None
+    }
+
+    async fn lose(&mut self, worker: usize, text: &str) {
+        let had_work = self.merger.unfinished().any(|w| w == worker);
+        self.session.lose(worker, text);
+        if !had_work {
+            return;
+        }
+        self.merger.finish(worker);
+        // What the others have complete by now still counts.
+        self.advance().await;
+        let halt = self.session.worker_lost(worker);
+        self.cut(RunEnd::WorkerLost, halt).await;
+    }
+
+    async fn failure(&mut self, worker: usize, failure: &IoFailure) {
+        let shown = !self.errors.aborted();
+        let verdict = self.errors.failed(failure, self.elapsed_ns);
+        if shown {
+            self.session.emit(Event::IoFailed(io_failed(worker, failure)));
+        }
+        self.judge(verdict).await;
+    }
+
+    async fn judge(&mut self, verdict: Verdict) {
+        match verdict {
+            Verdict::GoOn => {}
+            Verdict::DropSd(sd) => self.drop_sd(sd).await,
+            Verdict::Abort => self.error_limit(None).await,
+            Verdict::AbortWith(command) => self.error_limit(Some(command)).await,
+        }
+    }
+
+    async fn error_limit(&mut self, command: Option<String>) {
+        self.error_command = command;
+        let halt = Halt::abort(AbortCause::IoErrorLimit, self.errors.text(&self.name));
+        self.cut(RunEnd::Errors, halt).await;
+    }
+
+    async fn drop_sd(&mut self, sd: u32) {
+        let fleet = self.session.fleet;
+        let calls = self.hosts.iter().filter_map(|h| Some((*h, fleet.hosts.get(*h)?.link.drop_sd(sd)))).collect();
+        for (h, result) in self.session.call_to_end(calls, ANSWER_LIMIT).await {
+            if let Err(why) = result {
+                let host = self.session.layout.host_label(h);
+                let text = format!("data_errors=remove_device: the failing SD stays in use on {host}: {why}");
+                self.session.notice(true, "remove-device", text);
+            }
+        }
+    }
+
+    /// Ends the run when all work that ends with its data has ended (`docs/vdbench/raw.md` §8.9). The interval in
+    /// which the last of it ended is the last.
+    async fn sequential_done(&mut self, worker: usize) {
+        let interval = self.merger.reported(worker) + 1;
+        if let Some(WorkerState { end_of_data: Some(state @ EndOfData::Ahead), .. }) = self.workers.get_mut(worker) {
+            *state = EndOfData::Reached(interval);
+        }
+        let mut last = None;
+        for state in self.workers.iter().filter_map(|w| w.end_of_data) {
+            match state {
+                EndOfData::Reached(interval) => last = last.max(Some(interval)),
+                EndOfData::Ahead => return,
+            }
+        }
+        if let (None, Some(last)) = (self.end, last) {
+            self.session.emit(Event::SequentialDone);
+            self.merger.end_at(last);
+            self.stop(RunEnd::EndOfData, None).await;
+        }
+    }
+
+    /// Ends the run at once, not as planned. What is complete by now counts.
+    async fn cut(&mut self, end: RunEnd, halt: Halt) {
+        if self.is_cut_short() {
+            return;
+        }
+        self.halt = Some(halt);
+        self.merger.end_at(self.merger.completed());
+        self.stop(end, None).await;
+    }
+
+    /// Tells the workers to end, after an interval or at once.
+    async fn stop(&mut self, end: RunEnd, after: Option<u32>) {
+        self.end = Some(end);
+        let ahead = after.map_or(0, |n| n.saturating_sub(self.merger.completed()));
+        self.drain.begin(ahead.saturating_mul(self.interval));
+        let fleet = self.session.fleet;
+        let unfinished: Vec<usize> = self.merger.unfinished().collect();
+        let waits = |h: &&usize| self.session.layout.of_host(**h).any(|w| unfinished.contains(&w));
+        let hosts: Vec<usize> = self.hosts.iter().filter(waits).copied().collect();
+        let calls = hosts.iter().filter_map(|h| Some((*h, fleet.hosts.get(*h)?.link.stop(after)))).collect();
+        for (h, result) in self.session.call_to_end(calls, ANSWER_LIMIT).await {
+            if let Err(error) = result {
+                tracing::warn!(host = h, %error, "stop was not answered");
+            }
+        }
+    }
+}
+
+fn io_failed(worker: usize, failure: &IoFailure) -> IoFailed {
+    let (errno, got) = match failure.error {
+        IoErrorKind::Errno(errno) => (Some(errno), None),
+        IoErrorKind::Short { got } => (None, Some(got)),
+    };
+    IoFailed {
+        worker: worker as u32,
+        worker_ms: failure.at_ms,
+        read: failure.read,
+        lun: failure.lun.clone(),
+        lba: failure.lba,
+        xfer: failure.xfer,
+        errno,
+        got,
+    }
+}

@@ -1,0 +1,251 @@
+//! From a run of the plan to a run that is going on.
+
+use std::time::Duration;
+
+use brunt_event::{AbortCause, Event, RateText, Requested, RunStarted, RunWorkload};
+use brunt_parm::ast::MaxDataKind;
+use brunt_plan::plan::{self, Rate, RunKind};
+use brunt_plan::work::{Seek, WorkerShare};
+use brunt_plan::{Deal, Resolved};
+
+use crate::errors::ErrorCount;
+use crate::hooks::HookLevel;
+use crate::idle::{IdleWatch, LongestIdle};
+use crate::link::{HostLink, LinkError};
+use crate::merge::{Merger, Shape};
+use crate::monitor::Monitor;
+use crate::planned::{Numbers, max_text, planned_run};
+use crate::run::drain::{ANSWER_LIMIT, Drain};
+use crate::run::{EndOfData, Run, WorkerState};
+use crate::session::{Halt, Session, now_ms};
+use crate::totals::Totals;
+
+/// What all runs of an execution share.
+pub(crate) struct Common<'r> {
+    pub(crate) resolved: &'r Resolved,
+    pub(crate) numbers: Numbers,
+    pub(crate) monitor: &'r Monitor,
+    pub(crate) host_detail: bool,
+    pub(crate) worker_detail: bool,
+}
+
+/// A run that is dealt out.
+pub(crate) struct Dealt<'r> {
+    pub(crate) plan: &'r plan::Run,
+    /// Index in the plan.
+    pub(crate) index: usize,
+    /// Number in this execution.
+    pub(crate) number: u32,
+    /// I/Os per second, where it is a number.
+    pub(crate) rate: f64,
+    pub(crate) deal: Deal,
+}
+
+impl Dealt<'_> {
+    fn shares(&self) -> impl Iterator<Item = &Option<WorkerShare>> {
+        self.deal.shares.iter().flatten()
+    }
+
+    fn hosts(&self) -> Vec<usize> {
+        let with_work = |(_, shares): &(usize, &Vec<Option<WorkerShare>>)| shares.iter().any(Option::is_some);
+        self.deal.shares.iter().enumerate().filter(with_work).map(|(h, _)| h).collect()
+    }
+
+    fn intervals(&self) -> Option<u32> {
+        self.shares().flatten().filter_map(|s| s.intervals).max()
+    }
+
+    fn warmup_intervals(&self) -> u32 {
+        (self.plan.warmup / self.plan.interval.max(1)).max(1)
+    }
+
+    /// Limits in bytes.
+    fn max_data(&self) -> Vec<(MaxDataKind, u64)> {
+        self.plan.max_data.iter().map(|(kind, bytes)| (*kind, *bytes as u64)).collect()
+    }
+
+    /// Whether any of the work ends with its data.
+    fn ends_with_data(&self) -> bool {
+        self.shares().flatten().any(share_ends)
+    }
+}
+
+/// Whether a worker's share holds work that ends with its data.
+fn share_ends(share: &WorkerShare) -> bool {
+    share.generators.iter().any(|g| g.seek == Seek::Eof)
+}
+
+fn worker_state(share: &Option<WorkerShare>) -> WorkerState {
+    let Some(share) = share else { return WorkerState::default() };
+    WorkerState {
+        luns: share.targets.iter().map(|t| t.lun.clone()).collect(),
+        end_of_data: share_ends(share).then_some(EndOfData::Ahead),
+        outstanding: None,
+    }
+}
+
+impl<'s, L: HostLink> Session<'s, L> {
+    /// Runs the run's hooks, hands out its work and starts it.
+    ///
+    /// # Errors
+    /// A lost worker that has work in it, a hook that failed, a host that cannot do its share, an interrupt.
+    pub(crate) async fn start_run<'r>(
+        &'r mut self,
+        common: &'r Common<'r>,
+        dealt: &Dealt<'_>,
+        longest_idle: &'r mut LongestIdle,
+    ) -> Result<Run<'r, 's, L>, Halt> {
+        self.catch_up();
+        if let Some(lost) = dealt.shares().zip(&self.lost).position(|(share, lost)| share.is_some() && *lost) {
+            return Err(self.worker_lost(lost));
+        }
+        self.plan_notices(&dealt.deal.notices);
+        self.run_hooks("startcmd", &dealt.plan.startcmd, HookLevel::Run).await?;
+        self.prepare(dealt).await?;
+        let delay = self.rules.start_delay;
+        let started = run_started(common, dealt, now_ms() + delay.as_millis() as i64);
+        self.emit(Event::RunStarted(started));
+        let fleet = self.fleet;
+        let starts = dealt.hosts().into_iter().filter_map(|h| Some((h, fleet.hosts.get(h)?.link.start(delay))));
+        // Not given up for an interrupt: what has started must be ended in order.
+        let answers = self.call_to_end(starts.collect(), ANSWER_LIMIT).await;
+        let failed = answers.into_iter().filter_map(|(h, answer)| Some((h, answer.err()?.to_string()))).collect();
+        Ok(Run { not_started: failed, ..self.running(common, dealt, longest_idle) })
+    }
+
+    async fn prepare(&mut self, dealt: &Dealt<'_>) -> Result<(), Halt> {
+        let fleet = self.fleet;
+        let prepares = dealt.hosts().into_iter().filter_map(|h| {
+            let shares = dealt.deal.shares.get(h)?.clone();
+            Some((h, fleet.hosts.get(h)?.link.prepare(shares)))
+        });
+        let answers = self.call(prepares.collect()).await?;
+        self.catch_up();
+        for (host, answer) in answers {
+            let label = self.layout.host_label(host);
+            let cause = match answer {
+                Ok(()) => continue,
+                Err(LinkError::Refused(_)) => AbortCause::Setup,
+                Err(LinkError::Broken(_)) => AbortCause::WorkerLost,
+            };
+            let text = answer.err().map(|e| e.to_string()).unwrap_or_default();
+            return Err(Halt::abort(cause, format!("host={label}: {text}")));
+        }
+        Ok(())
+    }
+
+    fn running<'r>(
+        &'r mut self,
+        common: &'r Common<'r>,
+        dealt: &Dealt<'_>,
+        longest_idle: &'r mut LongestIdle,
+    ) -> Run<'r, 's, L> {
+        let intervals = dealt.intervals();
+        let seconds = intervals.map(|n| Duration::from_secs(u64::from(n) * u64::from(dealt.plan.interval)));
+        let drain = Drain::new(seconds.map(|s| s + self.rules.start_delay), self.rules.drain_limit);
+        let rule = self.rules.idle.clone().filter(|_| !dealt.ends_with_data());
+        Run {
+            monitor: common.monitor,
+            longest_idle,
+            number: dealt.number,
+            name: dealt.plan.name.clone(),
+            sd_names: sd_names(common, dealt),
+            hosts: dealt.hosts(),
+            interval: dealt.plan.interval,
+            warmup_intervals: dealt.warmup_intervals(),
+            merger: Merger::new(shape(self, common, dealt), intervals),
+            totals: Totals::default(),
+            errors: ErrorCount::new(common.resolved.plan.settings.data_errors.clone()),
+            idle: rule.map(|rule| IdleWatch::new(rule, watched(common, dealt))),
+            max_data: dealt.max_data(),
+            workers: dealt.shares().map(worker_state).collect(),
+            elapsed_ns: 0,
+            drain,
+            end: None,
+            halt: None,
+            error_command: None,
+            workload_done: false,
+            not_started: Vec::new(),
+            session: self,
+        }
+    }
+}
+
+fn shape<L>(session: &Session<'_, L>, common: &Common<'_>, dealt: &Dealt<'_>) -> Shape {
+    let number = |sd: &usize| Some((*sd as u32, *common.numbers.sds.get(*sd)?.as_ref()?));
+    Shape {
+        hosts: session.layout.hosts(),
+        worker_hosts: session.layout.workers().iter().map(|w| w.host).collect(),
+        active: dealt.shares().map(Option::is_some).collect(),
+        sds: dealt.deal.sds.iter().filter_map(number).collect(),
+        workloads: dealt.plan.workloads.len(),
+        host_detail: common.host_detail,
+        worker_detail: common.worker_detail,
+    }
+}
+
+fn sd_names(common: &Common<'_>, dealt: &Dealt<'_>) -> Vec<(u32, String)> {
+    let name = |sd: &usize| {
+        let number = common.numbers.sds.get(*sd).copied().flatten()?;
+        Some((number, common.resolved.plan.sds.get(*sd)?.name.clone()))
+    };
+    dealt.deal.sds.iter().filter_map(name).collect()
+}
+
+/// The (worker, SD) pairs that should complete something, as numbered in the reports.
+fn watched(common: &Common<'_>, dealt: &Dealt<'_>) -> Vec<(u32, u32)> {
+    let mut pairs = Vec::new();
+    for (w, share) in dealt.shares().enumerate() {
+        let Some(share) = share else { continue };
+        for generator in &share.generators {
+            let sd = share.targets.get(generator.target as usize).map(|t| t.sd as usize);
+            let number = sd.and_then(|sd| common.numbers.sds.get(sd).copied().flatten());
+            pairs.extend(number.map(|sd| (w as u32, sd)));
+        }
+    }
+    pairs
+}
+
+fn run_started(common: &Common<'_>, dealt: &Dealt<'_>, start_ms: i64) -> RunStarted {
+    let Dealt { plan, deal, .. } = dealt;
+    let mut planned = planned_run(&common.resolved.plan, dealt.index, false);
+    planned.rate = match &plan.rate {
+        Rate::Max | Rate::CurveMax => max_text(&plan.rate, deal.uncontrolled),
+        Rate::Steps(_) => RateText::Variable,
+        Rate::Fixed(_) | Rate::CurvePoint { .. } | Rate::PercentOfPrevious(_) => RateText::Fixed(dealt.rate),
+    };
+    let workloads = plan.workloads.iter().enumerate();
+    let numbers = &common.numbers;
+    RunStarted {
+        run: dealt.number,
+        plan: planned,
+        requested_rate: deal.requested_rate,
+        requested: requested(deal),
+        workloads: workloads
+            .map(|(n, w)| RunWorkload {
+                wd: numbers.wds.get(w.wd).copied().flatten().filter(|_| plan.kind == RunKind::Normal),
+                name: common.resolved.plan.wds.get(w.wd).cloned().unwrap_or_default(),
+                skew: deal.skews.get(n).copied().flatten(),
+            })
+            .collect(),
+        sds: deal.sds.iter().filter_map(|sd| numbers.sds.get(*sd).copied().flatten()).collect(),
+        workers: dealt.shares().enumerate().filter(|(_, s)| s.is_some()).map(|(w, _)| w as u32).collect(),
+        uncontrolled: deal.uncontrolled,
+        warmup_intervals: dealt.warmup_intervals(),
+        start_ms,
+    }
+}
+
+fn requested(deal: &Deal) -> Requested {
+    let r = &deal.requested;
+    Requested {
+        xfersize: r.xfersize,
+        threads: r.threads,
+        rdpct: r.rdpct,
+        rhpct: r.rhpct,
+        whpct: r.whpct,
+        seekpct: r.seekpct,
+        lun_bytes: r.lun_bytes,
+        compratio: r.compratio,
+    }
+}

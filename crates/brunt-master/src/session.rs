@@ -1,0 +1,356 @@
+//! The ears and the mouth of an execution: agents, control and sink in one place.
+//!
+//! While a call is under way everything else is still listened to: what agents report is kept for later, a lost agent
+//! fails its call, and an interrupt ends the wait.
+
+use std::collections::{HashSet, VecDeque};
+use std::future::Future;
+use std::pin::Pin;
+use std::task::Poll;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use brunt_event::{AbortCause, Event, NoticeLevel};
+use brunt_plan::SetupNotice;
+use brunt_plan::work::WorkerEvent;
+use tokio::sync::mpsc::Receiver;
+use tokio::time::{Instant, sleep_until};
+
+use crate::fleet::{Control, Fleet, Layout};
+use crate::link::{LinkError, LinkEvent};
+use crate::planned::Numbers;
+use crate::rules::Rules;
+
+/// Why an execution goes no further.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Halt {
+    /// A signal.
+    Interrupted(i32),
+    /// Something is wrong.
+    Aborted { cause: AbortCause, text: String },
+    /// Somebody asked for the end (monitor file): nothing is wrong.
+    Ended,
+}
+
+impl Halt {
+    pub(crate) fn abort(cause: AbortCause, text: impl Into<String>) -> Self {
+        Halt::Aborted { cause, text: text.into() }
+    }
+}
+
+impl From<Control> for Halt {
+    fn from(control: Control) -> Self {
+        match control {
+            Control::Interrupt(signal) => Halt::Interrupted(signal),
+            Control::Abort { cause, text } => Halt::Aborted { cause, text },
+        }
+    }
+}
+
+/// What was heard.
+#[derive(Debug)]
+pub(crate) enum Heard {
+    Control(Control),
+    Link(usize, LinkEvent),
+    /// The time given is over.
+    Tick,
+}
+
+/// The state that lives as long as the execution.
+pub(crate) struct Session<'a, L> {
+    pub(crate) fleet: &'a Fleet<L>,
+    pub(crate) layout: Layout,
+    pub(crate) numbers: Numbers,
+    pub(crate) rules: Rules,
+    pub(crate) sink: &'a mut dyn FnMut(Event),
+    /// I/O errors so far.
+    pub(crate) io_errors: u64,
+    /// Somebody wants to leave at once.
+    pub(crate) hurry: bool,
+    /// Workers that are gone.
+    pub(crate) lost: Vec<bool>,
+    inbox: Option<Receiver<(usize, LinkEvent)>>,
+    backlog: VecDeque<(usize, LinkEvent)>,
+    control: Option<Receiver<Control>>,
+    waiting_control: VecDeque<Control>,
+    noticed: HashSet<(&'static str, String)>,
+}
+
+/// Calls to several hosts: each with its host, running or done.
+struct Calls<T, F> {
+    running: Vec<(usize, Option<Pin<Box<F>>>)>,
+    done: Vec<Option<Result<T, LinkError>>>,
+}
+
+impl<T, F: Future<Output = Result<T, LinkError>>> Calls<T, F> {
+    fn new(calls: Vec<(usize, F)>) -> Self {
+        let done = calls.iter().map(|_| None).collect();
+        Self { running: calls.into_iter().map(|(h, f)| (h, Some(Box::pin(f)))).collect(), done }
+    }
+
+    fn poll(&mut self, cx: &mut std::task::Context<'_>) -> Poll<()> {
+        for ((_, future), done) in self.running.iter_mut().zip(&mut self.done) {
+            if let Some(f) = future
+                && let Poll::Ready(result) = f.as_mut().poll(cx)
+            {
+                *done = Some(result);
+                *future = None;
+            }
+        }
+        if self.running.iter().all(|(_, f)| f.is_none()) { Poll::Ready(()) } else { Poll::Pending }
+    }
+
+    /// Gives up the calls to a host, or to all.
+    fn fail(&mut self, host: Option<usize>, why: &str) {
+        for ((h, future), done) in self.running.iter_mut().zip(&mut self.done) {
+            if future.is_some() && host.is_none_or(|host| host == *h) {
+                *future = None;
+                *done = Some(Err(LinkError::Broken(why.to_owned())));
+            }
+        }
+    }
+
+    fn results(self) -> Vec<(usize, Result<T, LinkError>)> {
+        let hosts = self.running.into_iter().map(|(h, _)| h);
+        hosts.zip(self.done.into_iter().flatten()).collect()
+    }
+}
+
+impl<'a, L> Session<'a, L> {
+    pub(crate) fn new(
+        fleet: &'a Fleet<L>,
+        layout: Layout,
+        numbers: Numbers,
+        rules: Rules,
+        inbox: Receiver<(usize, LinkEvent)>,
+        control: Receiver<Control>,
+        sink: &'a mut dyn FnMut(Event),
+    ) -> Self {
+        let lost = vec![false; layout.workers().len()];
+        Self {
+            fleet,
+            layout,
+            numbers,
+            rules,
+            sink,
+            io_errors: 0,
+            hurry: false,
+            lost,
+            inbox: Some(inbox),
+            backlog: VecDeque::new(),
+            control: Some(control),
+            waiting_control: VecDeque::new(),
+            noticed: HashSet::new(),
+        }
+    }
+
+    /// Sends an event out.
+    pub(crate) fn emit(&mut self, event: Event) {
+        (self.sink)(event);
+    }
+
+    /// Says something the user should know.
+    pub(crate) fn notice(&mut self, warning: bool, code: &str, text: impl Into<String>) {
+        let level = if warning { NoticeLevel::Warning } else { NoticeLevel::Note };
+        self.emit(Event::Notice { level, code: code.to_owned(), text: text.into() });
+    }
+
+    /// Says what the plan found worth saying, the same only once in an execution.
+    pub(crate) fn plan_notices(&mut self, notices: &[SetupNotice]) {
+        for n in notices {
+            if self.noticed.insert((n.code, n.text.clone())) {
+                self.notice(n.warning, n.code, n.text.clone());
+            }
+        }
+    }
+
+    /// Waits for the next thing to happen, at most until `until`.
+    pub(crate) async fn hear(&mut self, until: Option<Instant>) -> Heard {
+        if let Some(control) = self.waiting_control.pop_front() {
+            return Heard::Control(control);
+        }
+        if let Some((host, event)) = self.backlog.pop_front() {
+            return Heard::Link(host, event);
+        }
+        loop {
+            tokio::select! {
+                biased;
+                control = next(&mut self.control) => match control {
+                    Some(control) => return Heard::Control(control),
+                    None => self.control = None,
+                },
+                event = next(&mut self.inbox) => match event {
+                    Some((host, event)) => return Heard::Link(host, event),
+                    None => {
+                        self.close_inbox();
+                        if let Some((host, event)) = self.backlog.pop_front() {
+                            return Heard::Link(host, event);
+                        }
+                    }
+                },
+                () = sleep_until(until.unwrap_or_else(Instant::now)), if until.is_some() => return Heard::Tick,
+            }
+        }
+    }
+
+    /// No link is left that could report: all hosts are lost.
+    fn close_inbox(&mut self) {
+        self.inbox = None;
+        let lost = |h| (h, LinkEvent::Lost("its agent has gone".to_owned()));
+        self.backlog.extend((0..self.layout.hosts()).map(lost));
+    }
+
+    /// Makes calls to hosts at the same time and waits for all answers.
+    ///
+    /// # Errors
+    /// An interrupt or abort that came first; the calls are given up then.
+    pub(crate) async fn call<T, F>(
+        &mut self,
+        calls: Vec<(usize, F)>,
+    ) -> Result<Vec<(usize, Result<T, LinkError>)>, Halt>
+    where
+        F: Future<Output = Result<T, LinkError>>,
+    {
+        if let Some(control) = self.waiting_control.pop_front() {
+            return Err(control.into());
+        }
+        let mut calls = Calls::new(calls);
+        match self.finish(&mut calls, None, true).await {
+            Some(control) => Err(control.into()),
+            None => Ok(calls.results()),
+        }
+    }
+
+    /// As [`Session::call`], for calls that end things: not given up for an interrupt (it is heard afterwards), but
+    /// when no answer comes within `limit`.
+    pub(crate) async fn call_to_end<T, F>(
+        &mut self,
+        calls: Vec<(usize, F)>,
+        limit: Duration,
+    ) -> Vec<(usize, Result<T, LinkError>)>
+    where
+        F: Future<Output = Result<T, LinkError>>,
+    {
+        let mut calls = Calls::new(calls);
+        self.finish(&mut calls, Some(limit), false).await;
+        calls.results()
+    }
+
+    async fn finish<T, F>(
+        &mut self,
+        calls: &mut Calls<T, F>,
+        limit: Option<Duration>,
+        yielding: bool,
+    ) -> Option<Control>
+    where
+        F: Future<Output = Result<T, LinkError>>,
+    {
+        let until = limit.map(|l| Instant::now() + l);
+        loop {
+            tokio::select! {
+                biased;
+                control = next(&mut self.control) => match control {
+                    Some(control) if yielding => return Some(control),
+                    Some(control) => self.waiting_control.push_back(control),
+                    None => self.control = None,
+                },
+                () = std::future::poll_fn(|cx| calls.poll(cx)) => return None,
+                event = next(&mut self.inbox) => match event {
+                    Some((host, event)) => {
+                        if let LinkEvent::Lost(why) = &event {
+                            calls.fail(Some(host), why);
+                        }
+                        self.backlog.push_back((host, event));
+                    }
+                    None => {
+                        self.close_inbox();
+                        calls.fail(None, "its agent has gone");
+                    }
+                },
+                () = sleep_until(until.unwrap_or_else(Instant::now)), if until.is_some() => {
+                    calls.fail(None, "it took too long");
+                }
+            }
+        }
+    }
+
+    /// Waits; lets nothing pass unheard.
+    ///
+    /// # Errors
+    /// An interrupt.
+    pub(crate) async fn pause(&mut self, time: Duration) -> Result<(), Halt> {
+        let until = Instant::now() + time;
+        loop {
+            match self.hear(Some(until)).await {
+                Heard::Tick => return Ok(()),
+                Heard::Control(control) => return Err(control.into()),
+                Heard::Link(host, event) => self.idle_event(host, event),
+            }
+        }
+    }
+
+    /// Takes what was reported while no run was going on.
+    pub(crate) fn catch_up(&mut self) {
+        while let Some((host, event)) = self.backlog.pop_front() {
+            self.idle_event(host, event);
+        }
+    }
+
+    /// A worker that is lost between runs matters when it has work again.
+    fn idle_event(&mut self, host: usize, event: LinkEvent) {
+        if let Some(Loss { workers, text }) = self.passive(host, event) {
+            workers.for_each(|w| self.lose(w, &text));
+        }
+    }
+
+    /// Handles what has no bearing on a run: lines of log. Says which workers are lost, if any.
+    pub(crate) fn passive(&mut self, host: usize, event: LinkEvent) -> Option<Loss> {
+        match event {
+            LinkEvent::Worker { worker, event: WorkerEvent::Log(text) } | LinkEvent::Stderr { worker, line: text } => {
+                if let Some(worker) = self.layout.worker(host, worker) {
+                    self.emit(Event::WorkerLog { worker: worker as u32, worker_ms: now_ms(), text });
+                }
+                None
+            }
+            LinkEvent::Worker { worker, event: WorkerEvent::Fatal(text) } => {
+                let w = self.layout.worker(host, worker)?;
+                Some(Loss { workers: w..w + 1, text })
+            }
+            LinkEvent::Lost(text) => Some(Loss { workers: self.layout.of_host(host), text }),
+            LinkEvent::Worker { .. } => None,
+        }
+    }
+
+    /// Marks a worker as lost and says so, once.
+    pub(crate) fn lose(&mut self, worker: usize, text: &str) {
+        if let Some(lost) = self.lost.get_mut(worker)
+            && !std::mem::replace(lost, true)
+        {
+            self.emit(Event::WorkerLost { worker: worker as u32, text: text.to_owned() });
+        }
+    }
+
+    /// The end that a lost worker brings, in Vdbench's words (`docs/vdbench/reports.md` §11).
+    pub(crate) fn worker_lost(&self, worker: usize) -> Halt {
+        let label = self.layout.label(worker);
+        Halt::abort(AbortCause::WorkerLost, format!("Slave {label} prematurely terminated. "))
+    }
+}
+
+/// Workers that are lost, and why.
+#[derive(Debug)]
+pub(crate) struct Loss {
+    pub(crate) workers: std::ops::Range<usize>,
+    pub(crate) text: String,
+}
+
+async fn next<T>(receiver: &mut Option<Receiver<T>>) -> Option<T> {
+    match receiver {
+        Some(r) => r.recv().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Unix time in milliseconds; a label only.
+pub(crate) fn now_ms() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as i64)
+}

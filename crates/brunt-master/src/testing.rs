@@ -1,0 +1,394 @@
+//! A fleet in memory: agents that play what a test wrote down.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use brunt_event::{Event, RateText};
+use brunt_parm::ast::{Arrivals, DataErrors, HistogramSpec};
+use brunt_plan::plan::{Host, Plan, Rate, Run, RunKind, Sd, Settings, Workload};
+use brunt_plan::work::{
+    IoErrorKind, IoFailure, LunFacts, LunKind, LunQuery, OpenFlag, Seek, WorkerEvent, WorkerShare, Xfer,
+};
+use brunt_stats::{Cell, Histogram, IntervalSample, PairSample, SparseHistogram};
+use tokio::sync::mpsc;
+
+use crate::link::{HookResult, HostFacts, HostHello, HostLink, LinkError, LinkEvent};
+use crate::{Control, Fleet, FleetHost, Options, Outcome, execute};
+
+const SECOND: u64 = 1_000_000_000;
+
+/// What an agent does in one run.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Script {
+    /// Sent at the start.
+    pub(crate) start: Vec<LinkEvent>,
+    /// Sent at the first stop.
+    pub(crate) stop: Vec<LinkEvent>,
+    /// Why it cannot prepare.
+    pub(crate) refuse: Option<String>,
+}
+
+/// An agent that plays scripts.
+pub(crate) struct FakeAgent {
+    host: usize,
+    workers: u32,
+    /// The scripts that are left.
+    scripts: Mutex<VecDeque<Script>>,
+    current: Mutex<Script>,
+    /// Exit status of its hooks.
+    hook_status: i32,
+    calls: Calls,
+    events: mpsc::Sender<(usize, LinkEvent)>,
+}
+
+/// The calls to all agents, in order.
+pub(crate) type Calls = Arc<Mutex<Vec<String>>>;
+
+impl FakeAgent {
+    fn called(&self, what: String) {
+        self.calls.lock().unwrap().push(format!("{} {what}", self.host));
+    }
+
+    fn send(&self, events: Vec<LinkEvent>) {
+        events.into_iter().for_each(|e| self.events.try_send((self.host, e)).unwrap());
+    }
+}
+
+impl HostLink for FakeAgent {
+    async fn hello(&self) -> Result<HostHello, LinkError> {
+        self.called("hello".into());
+        let worker_pids = (0..self.workers).map(|n| 1000 + n).collect();
+        Ok(HostHello { version: "0".into(), host_name: "here".into(), worker_pids })
+    }
+
+    async fn inspect(&self, queries: Vec<LunQuery>) -> Result<HostFacts, LinkError> {
+        self.called("inspect".into());
+        let luns = queries.iter().map(|q| facts(q.sd)).collect();
+        Ok(HostFacts { luns, inventory: "machine".into() })
+    }
+
+    async fn prepare(&self, shares: Vec<Option<WorkerShare>>) -> Result<(), LinkError> {
+        let rate: f64 = shares.iter().flatten().flat_map(|s| &s.generators).map(|g| g.rate).sum();
+        self.called(format!("prepare {rate}"));
+        *self.current.lock().unwrap() = self.scripts.lock().unwrap().pop_front().unwrap_or_default();
+        match self.current.lock().unwrap().refuse.take() {
+            Some(why) => Err(LinkError::Refused(why)),
+            None => Ok(()),
+        }
+    }
+
+    async fn start(&self, _delay: Duration) -> Result<(), LinkError> {
+        self.called("start".into());
+        let start = std::mem::take(&mut self.current.lock().unwrap().start);
+        self.send(start);
+        Ok(())
+    }
+
+    async fn stop(&self, after: Option<u32>) -> Result<(), LinkError> {
+        self.called(after.map_or("stop".into(), |n| format!("stop after {n}")));
+        let stop = std::mem::take(&mut self.current.lock().unwrap().stop);
+        self.send(stop);
+        Ok(())
+    }
+
+    async fn run_hook(&self, command: String) -> Result<HookResult, LinkError> {
+        self.called(format!("hook {command}"));
+        Ok(HookResult { status: Some(self.hook_status), lines: vec!["done".into()] })
+    }
+
+    async fn shutdown(&self) -> Result<(), LinkError> {
+        self.called("shutdown".into());
+        Ok(())
+    }
+}
+
+fn facts(sd: u32) -> LunFacts {
+    LunFacts {
+        sd,
+        kind: LunKind::File,
+        size: 8 << 20,
+        readable: true,
+        writable: true,
+        identity: Some(format!("file {sd}")),
+        block_size: Some(512),
+        refusals: vec![],
+        warnings: vec![],
+    }
+}
+
+/// An execution under test.
+pub(crate) struct Stage {
+    pub(crate) plan: Plan,
+    /// By host: the scripts of the runs.
+    pub(crate) scripts: Vec<Vec<Script>>,
+    pub(crate) options: Options,
+    pub(crate) hook_status: i32,
+    /// Controls that are sent with the event that begins so in short.
+    pub(crate) controls: Vec<(&'static str, Control)>,
+    /// Called with each event, before it is kept.
+    pub(crate) watch: Box<dyn FnMut(&Event)>,
+}
+
+/// What came of it.
+pub(crate) struct Played {
+    pub(crate) events: Vec<Event>,
+    pub(crate) outcome: Outcome,
+    pub(crate) calls: Vec<String>,
+}
+
+impl Stage {
+    pub(crate) fn new(plan: Plan, scripts: Vec<Vec<Script>>) -> Self {
+        let options = Options {
+            as_vdbench: false,
+            output: PathBuf::from("/out"),
+            shutdown_file: PathBuf::from("/nonexistent/shutdown"),
+            start_delay: Duration::from_millis(20),
+        };
+        Self { plan, scripts, options, hook_status: 0, controls: Vec::new(), watch: Box::new(|_| {}) }
+    }
+
+    pub(crate) async fn play(mut self) -> Played {
+        let (events, inbox) = mpsc::channel(10_000);
+        let (control, control_inbox) = mpsc::channel(10);
+        let calls = Calls::default();
+        let hosts = self.plan.hosts.iter().zip(self.scripts).enumerate();
+        let agent = |(host, (h, scripts)): (usize, (&Host, Vec<Script>))| FleetHost {
+            commands: (0..h.workers).map(|n| format!("agent {}", h.worker_label(n))).collect(),
+            link: FakeAgent {
+                host,
+                workers: h.workers,
+                scripts: Mutex::new(scripts.into()),
+                current: Mutex::default(),
+                hook_status: self.hook_status,
+                calls: calls.clone(),
+                events: events.clone(),
+            },
+        };
+        let fleet = Fleet { hosts: hosts.map(agent).collect() };
+        let mut seen = Vec::new();
+        let outcome = {
+            let mut sink = |event: Event| {
+                (self.watch)(&event);
+                let due = self.controls.iter().filter(|(text, _)| short(&event).starts_with(text));
+                due.for_each(|(_, c)| control.try_send(c.clone()).unwrap());
+                seen.push(event);
+            };
+            execute(self.plan, fleet, self.options, inbox, control_inbox, &mut sink).await
+        };
+        let calls = calls.lock().unwrap().clone();
+        Played { events: seen, outcome, calls }
+    }
+}
+
+impl Played {
+    /// The events in short.
+    pub(crate) fn order(&self) -> Vec<String> {
+        self.events.iter().map(short).collect()
+    }
+
+    /// As [`Played::order`], from the first run on, without the histories of set-up.
+    pub(crate) fn order_of_runs(&self) -> Vec<String> {
+        self.order().into_iter().skip_while(|e| !e.starts_with("run ")).collect()
+    }
+}
+
+fn short(event: &Event) -> String {
+    match event {
+        Event::Planned(p) => format!("planned {} runs", p.runs.len()),
+        Event::WorkerStarting { worker, .. } => format!("worker {worker} starting"),
+        Event::WorkerConnected { worker, pid, .. } => format!("worker {worker} connected, pid {pid}"),
+        Event::WorkersConnected => "connected".into(),
+        Event::QueryStarted => "query".into(),
+        Event::HostConfig { host, .. } => format!("config of {host}"),
+        Event::QueryCompleted { sd_sizes } => format!("sizes {sd_sizes:?}"),
+        Event::FormatNeeded { lun, .. } => format!("format needed {lun}"),
+        Event::LoopStarted { pass } => format!("loop {pass}"),
+        Event::RunStarted(r) => format!("run {} {} {}", r.run, r.plan.name, rate(&r.plan.rate)),
+        Event::SequentialDone => "sequential done".into(),
+        Event::MaxDataReached { limit, .. } => format!("maxdata {limit}"),
+        Event::Interval(i) => {
+            let ms = i.length_ns / 1_000_000;
+            let mark = if i.warmup { " warmup" } else { "" };
+            let missing = if i.missing_workers > 0 { format!(" missing {}", i.missing_workers) } else { String::new() };
+            format!("interval {}{mark}: {} in {ms} ms{missing}", i.interval, i.total.both().ops)
+        }
+        Event::WarmupDone { .. } => "warmup done".into(),
+        Event::WorkloadDone { .. } => "workload done".into(),
+        Event::WorkersDone { .. } => "workers done".into(),
+        Event::RunEnded(e) => {
+            format!("end {:?} complete={} intervals={} errors={}", e.end, e.complete, e.intervals, e.io_errors)
+        }
+        Event::Draining { outstanding, seconds } => format!("draining {outstanding} for {seconds}"),
+        Event::Pausing { seconds } => format!("pausing {seconds}"),
+        Event::MonitorWatched { .. } => "monitor".into(),
+        Event::EarlyEnd { scope } => format!("early end of {scope:?}"),
+        Event::IoFailed(f) => format!("failed {} {}", f.lun, f.lba),
+        Event::Hook { command, place, status, .. } => format!("hook {command} on {place}: {status:?}"),
+        Event::WorkerLog { worker, text, .. } => format!("log {worker} {text}"),
+        Event::Notice { code, text, .. } => format!("{code}: {text}"),
+        Event::Interrupted { signal } => format!("interrupted {signal}"),
+        Event::WorkerLost { worker, text } => format!("lost {worker} {text}"),
+        Event::Aborted { cause, text, io_errors } => format!("aborted {cause:?} {io_errors}: {text}"),
+        other => format!("{other:?}"),
+    }
+}
+
+fn rate(rate: &RateText) -> String {
+    match rate {
+        RateText::Fixed(rate) => rate.to_string(),
+        other => format!("{other:?}"),
+    }
+}
+
+/// An event of a worker.
+pub(crate) fn from(worker: u32, event: WorkerEvent) -> LinkEvent {
+    LinkEvent::Worker { worker, event }
+}
+
+/// A sample of interval n: `ops` reads of 4 KiB that took 1 ms each, by workload and SD.
+pub(crate) fn sample(worker: u32, n: u32, ms: u64, ops: &[(u32, u32, u64)]) -> LinkEvent {
+    let pair = |(workload, sd, ops): &(u32, u32, u64)| {
+        let (mut cell, mut hist) = (Cell::default(), Histogram::default());
+        for _ in 0..*ops {
+            cell.read.record(4096, 1_000_000, false);
+            hist.record(1_000_000);
+        }
+        PairSample {
+            workload: *workload,
+            sd: *sd,
+            cell,
+            read_hist: hist.to_sparse(),
+            write_hist: SparseHistogram::default(),
+            due_hist: SparseHistogram::default(),
+        }
+    };
+    let start_ns = u64::from(n - 1) * SECOND;
+    let end_ns = start_ns + ms * 1_000_000;
+    let pairs = ops.iter().map(pair).collect();
+    from(worker, WorkerEvent::Interval(IntervalSample { interval: n, start_ns, end_ns, pairs, cpu: None, idle: false }))
+}
+
+/// Full intervals of a worker, so many I/Os in each.
+pub(crate) fn seconds(worker: u32, intervals: std::ops::RangeInclusive<u32>, ops: u64) -> Vec<LinkEvent> {
+    intervals.map(|n| sample(worker, n, 1000, &[(0, 0, ops)])).collect()
+}
+
+pub(crate) fn drained(worker: u32) -> LinkEvent {
+    from(worker, WorkerEvent::Drained)
+}
+
+pub(crate) fn failure(worker: u32, lba: u64) -> LinkEvent {
+    let error = IoErrorKind::Errno(5);
+    let failure = IoFailure { sd: 0, lun: "/f1".into(), read: true, lba, xfer: 4096, error, at_ms: 7 };
+    from(worker, WorkerEvent::Failure(failure))
+}
+
+/// A run that one worker goes through as planned.
+pub(crate) fn whole(intervals: u32, ops: u64) -> Script {
+    Script { start: [seconds(0, 1..=intervals, ops), vec![drained(0)]].concat(), ..Script::default() }
+}
+
+/// Events at the start, and the worker drains when it is stopped.
+pub(crate) fn stopped(start: Vec<LinkEvent>, mut stop: Vec<LinkEvent>) -> Script {
+    stop.push(drained(0));
+    Script { start, stop, refuse: None }
+}
+
+pub(crate) fn plan(runs: Vec<Run>) -> Plan {
+    let host = Host {
+        label: "localhost".into(),
+        system: "localhost".into(),
+        shell: None,
+        user: None,
+        install_dir: None,
+        workers: 1,
+    };
+    Plan { settings: settings(), hosts: vec![host], sds: vec![sd("sd1", "/f1")], wds: vec!["wd1".into()], runs }
+}
+
+pub(crate) fn sd(name: &str, lun: &str) -> Sd {
+    Sd {
+        name: name.into(),
+        lun: vec![Some(lun.into())],
+        size: None,
+        threads: 8,
+        hit_area: 1 << 20,
+        offset: 0,
+        align: None,
+        range: None,
+        openflags: vec![OpenFlag::Direct],
+        span: None,
+    }
+}
+
+fn settings() -> Settings {
+    Settings {
+        data_errors: DataErrors::Limit { count: 50, seconds: None },
+        data_errors_given: false,
+        startcmd: vec![],
+        endcmd: vec![],
+        format_xfersize: None,
+        format_sds: None,
+        report: vec![],
+        report_run_totals: false,
+        histogram: HistogramSpec::default(),
+        monitor: None,
+        abort_failed_skew: None,
+        repeat: None,
+        ios_per_jvm: 100_000.0,
+        timeout: vec![],
+        misc: vec![],
+        seed: 1,
+        unsupported: vec![],
+    }
+}
+
+pub(crate) fn run(name: &str, rate: Rate, elapsed: u32) -> Run {
+    Run {
+        name: name.into(),
+        rd: name.split("_(").next().unwrap_or(name).into(),
+        kind: RunKind::Normal,
+        rate,
+        rate_is_loop: false,
+        loops: vec![],
+        elapsed: Some(elapsed),
+        interval: 1,
+        warmup: 0,
+        pause: 0,
+        stop_curve_ms: None,
+        max_data: vec![],
+        arrivals: Arrivals::Exponential,
+        spike: false,
+        threads: None,
+        openflags: None,
+        workloads: vec![workload(0, 0)],
+        startcmd: vec![],
+        endcmd: vec![],
+        span: None,
+    }
+}
+
+pub(crate) fn workload(wd: usize, sd: usize) -> Workload {
+    Workload {
+        wd,
+        sds: [sd].into(),
+        hosts: [0].into(),
+        skew: Some(100.0),
+        skew_given: false,
+        iorate: None,
+        priority: None,
+        read_pct: 100.0,
+        read_hit_pct: 0.0,
+        write_hit_pct: 0.0,
+        xfer: Xfer::Fixed(4096),
+        seek: Seek::Percent(100.0),
+        hit_area: None,
+        range: None,
+        hotband: None,
+        stride: None,
+        streams: None,
+        openflags: None,
+    }
+}
