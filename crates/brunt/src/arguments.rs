@@ -128,8 +128,20 @@ pub enum ArgumentError {
 }
 
 const UTILITIES: &[&str] = &[
-    "compare", "csim", "dsim", "edit", "jstack", "jmap", "parse", "parseflat", "print", "printjournal", "rsh", "sds",
-    "showlba", "SlaveJvm",
+    "compare",
+    "csim",
+    "dsim",
+    "edit",
+    "jstack",
+    "jmap",
+    "parse",
+    "parseflat",
+    "print",
+    "printjournal",
+    "rsh",
+    "sds",
+    "showlba",
+    "SlaveJvm",
 ];
 
 /// Reads the words behind the program's name.
@@ -355,10 +367,13 @@ mod tests {
 
     #[test]
     fn values_may_be_glued_or_apart() {
-        assert_eq!(ok("-f p -o out -e 10 -w2m"), Arguments {
-            scanned: vec!["-fp".into(), "-oout".into(), "-e10".into(), "-w2m".into()],
-            ..ok("-fp -oout -e10 -w 2m")
-        });
+        assert_eq!(
+            ok("-f p -o out -e 10 -w2m"),
+            Arguments {
+                scanned: vec!["-fp".into(), "-oout".into(), "-e10".into(), "-w2m".into()],
+                ..ok("-fp -oout -e10 -w 2m")
+            }
+        );
         assert_eq!(ok("-e10").elapsed, Some(10));
         assert_eq!(ok("-w2m").warmup, Some(120));
     }

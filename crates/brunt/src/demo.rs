@@ -38,7 +38,11 @@ mod tests {
     #[test]
     fn variants_differ_as_documented() {
         let plain = text(Demo::default(), "/tmp/q");
-        assert!(plain.contains("sd=sd1,lun=/tmp/q,size=40m\n") && plain.contains("rdpct=50") && plain.contains("iorate=100,"));
+        assert!(
+            plain.contains("sd=sd1,lun=/tmp/q,size=40m\n")
+                && plain.contains("rdpct=50")
+                && plain.contains("iorate=100,")
+        );
         assert!(text(Demo { sync: true, ..Demo::default() }, "/tmp/q").contains("openflags=o_sync"));
         assert!(text(Demo { write_max: true, ..Demo::default() }, "/tmp/q").contains("iorate=max"));
     }

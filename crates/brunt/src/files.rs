@@ -4,8 +4,8 @@ use std::fs;
 use std::io;
 use std::path;
 
-use brunt_parm::source::ReadError;
 use brunt_parm::Reader;
+use brunt_parm::source::ReadError;
 
 /// Reads what the user names.
 pub struct Files;
@@ -14,7 +14,9 @@ impl Reader for Files {
     fn read(&self, path: &str) -> Result<String, ReadError> {
         match fs::read(path) {
             // Old files come in many encodings; names are bytes to us, and a parameter is seldom anything but ASCII.
-            Ok(bytes) => Ok(String::from_utf8(bytes).unwrap_or_else(|e| e.into_bytes().iter().map(|b| *b as char).collect())),
+            Ok(bytes) => {
+                Ok(String::from_utf8(bytes).unwrap_or_else(|e| e.into_bytes().iter().map(|b| *b as char).collect()))
+            }
             Err(e) if e.kind() == io::ErrorKind::NotFound => Err(ReadError::NotFound),
             Err(e) => Err(ReadError::Other(e.to_string())),
         }

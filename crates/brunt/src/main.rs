@@ -23,8 +23,7 @@ fn main() -> ExitCode {
     let program = words.next().unwrap_or_else(|| OsString::from("brunt"));
     let words: Vec<OsString> = words.collect();
     let status = match words.first().and_then(|w| w.to_str()) {
-        Some("agent") => serve::agent(&words[1..]),
-        Some("worker") => serve::worker(&words[1..]),
+        Some("agent" | "worker") => serve::serve(&words[1..]),
         _ => command(Invocation::of(&program), words),
     };
     // Statuses are 0 to 255 by their table.

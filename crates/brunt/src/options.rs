@@ -87,7 +87,12 @@ const fn row(id: Id, names: &'static [&'static str], takes: Takes, help: &'stati
 /// All options, in the order of the help. A longer name stands before a shorter one that it begins with.
 pub const TABLE: &[Row] = &[
     row(Id::File, &["-f"], Takes::Values("FILE…"), "parameter files, read in this order"),
-    row(Id::Output, &["-o"], Takes::Value("DIR"), "output directory [output]; DIR+ takes the next free DIR001…, DIR.tod adds date and time"),
+    row(
+        Id::Output,
+        &["-o"],
+        Takes::Value("DIR"),
+        "output directory [output]; DIR+ takes the next free DIR001…, DIR.tod adds date and time",
+    ),
     row(Id::Simulate, &["-s"], Takes::Nothing, "parse, check and expand; list every run; do no I/O"),
     row(Id::Elapsed, &["-e"], Takes::Value("TIME"), "replace elapsed= of every run (seconds; 2m, 1h)"),
     row(Id::Interval, &["-i"], Takes::Value("TIME"), "replace interval= of every run"),
@@ -96,7 +101,12 @@ pub const TABLE: &[Row] = &[
     row(Id::Workers, &["-m"], Takes::Value("N"), "workers on every host, in place of jvms="),
     row(Id::Restart, &["-r"], Takes::Value("RUN"), "skip the runs before RUN"),
     row(Id::Loop, &["-l"], Takes::Number("N[s|m|h]"), "repeat all runs: for ever, or until that time has passed"),
-    row(Id::Test, &["-t"], Takes::Letters("[1|2|f|d]"), "built-in five-second demonstration on a file in the temporary directory"),
+    row(
+        Id::Test,
+        &["-t"],
+        Takes::Letters("[1|2|f|d]"),
+        "built-in five-second demonstration on a file in the temporary directory",
+    ),
     row(Id::Validate, &["-v"], Takes::Letters("[r|w|t|2]"), "data validation"),
     row(Id::Journal, &["-j"], Takes::Letters("[r|n|m|…]"), "data validation with a journal"),
     row(Id::Clean, &["-c"], Takes::Letters("[o|y|n]"), "format of file systems: clean, only, yes, no"),

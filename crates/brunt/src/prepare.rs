@@ -3,7 +3,8 @@
 use brunt_event::Event;
 use brunt_parm::ast::Repeat;
 use brunt_parm::{Diag, Input, Parsed, Severity};
-use brunt_plan::{Options, Plan};
+use brunt_plan::Options;
+use brunt_plan::plan::Plan;
 
 use crate::arguments::{Arguments, Layout, LoopFor};
 use crate::demo;

@@ -44,6 +44,11 @@ impl Session {
         }
     }
 
+    /// The output directory, absolute.
+    pub fn directory(&self) -> std::path::PathBuf {
+        self.directory.path().to_owned()
+    }
+
     /// The first failure to write a report, if there was one.
     pub fn output_error(&self) -> Option<&str> {
         self.output_error.as_deref()
@@ -62,7 +67,8 @@ fn write_all(to: &mut impl Write, text: &str) -> io::Result<()> {
     to.flush()
 }
 
-fn now_ms() -> i64 {
+/// Unix time in milliseconds.
+pub fn now_ms() -> i64 {
     // A clock before 1970 is only a wrong label.
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| i64::try_from(d.as_millis()).unwrap_or(i64::MAX))
 }

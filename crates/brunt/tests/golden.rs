@@ -15,8 +15,18 @@ use std::thread;
 
 /// Files whose whole text is compared, after masking.
 const COMPARED: &[&str] = &[
-    "summary.html", "totals.html", "status.html", "flatfile.html", "histogram.html", "skew.html", "errorlog.html",
-    "sd1.html", "wd1.html", "localhost.html", "localhost-0.html", "parmfile.html",
+    "summary.html",
+    "totals.html",
+    "status.html",
+    "flatfile.html",
+    "histogram.html",
+    "skew.html",
+    "errorlog.html",
+    "sd1.html",
+    "wd1.html",
+    "localhost.html",
+    "localhost-0.html",
+    "parmfile.html",
 ];
 
 struct Case {
@@ -71,8 +81,11 @@ fn run(case: &Case) -> String {
     section(&mut digest, "stdout", &mask.text(&String::from_utf8_lossy(&done.stdout)));
     section(&mut digest, "stderr", &mask.text(&String::from_utf8_lossy(&done.stderr)));
     let out = work.join("out");
-    let mut names: Vec<String> =
-        fs::read_dir(&out).into_iter().flatten().map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect();
+    let mut names: Vec<String> = fs::read_dir(&out)
+        .into_iter()
+        .flatten()
+        .map(|e| e.unwrap().file_name().to_string_lossy().into_owned())
+        .collect();
     names.sort();
     section(&mut digest, "files", &(names.join("\n") + "\n"));
     for name in COMPARED.iter().filter(|n| names.iter().any(|f| f == *n)) {
@@ -151,7 +164,15 @@ fn between(line: &str, open: &str, close: &str, with: &str) -> String {
 fn executions_are_as_expected() {
     let bless = std::env::var_os("BRUNT_BLESS").is_some();
     let found: Vec<(Case, String)> = thread::scope(|scope| {
-        let running: Vec<_> = cases().into_iter().map(|c| scope.spawn(move || { let d = run(&c); (c, d) })).collect();
+        let running: Vec<_> = cases()
+            .into_iter()
+            .map(|c| {
+                scope.spawn(move || {
+                    let d = run(&c);
+                    (c, d)
+                })
+            })
+            .collect();
         running.into_iter().map(|r| r.join().unwrap()).collect()
     });
     let mut wrong = String::new();
@@ -166,7 +187,8 @@ fn executions_are_as_expected() {
         if let Some((i, (got, want))) = pairs.find(|(_, (a, b))| a != b) {
             writeln!(wrong, "{}: line {}:\n  got      {got}\n  expected {want}", case.name, i + 1).unwrap();
         } else if digest.lines().count() != expected.lines().count() {
-            writeln!(wrong, "{}: {} lines, expected {}", case.name, digest.lines().count(), expected.lines().count()).unwrap();
+            writeln!(wrong, "{}: {} lines, expected {}", case.name, digest.lines().count(), expected.lines().count())
+                .unwrap();
         }
     }
     assert!(wrong.is_empty(), "{wrong}");

@@ -62,8 +62,11 @@ fn job(folder: &Path, loops: &[Loop]) {
     let sds = loops.iter().enumerate().map(|(i, l)| format!("sd=vsp{:02},lun={}\n", i + 1, l.device));
     let head = "* $host $lun\nhd=array_host,system=$host\nsd=default,openflags=o_direct,hitarea=1m,threads=1\n";
     let used = "hd=named_$lun,system=localhost\n";
-    fs::write(folder.join("luns.parm"), format!("{}{}", head.replace("sd=default", &format!("{used}sd=default")), sds.collect::<String>()))
-        .unwrap();
+    fs::write(
+        folder.join("luns.parm"),
+        format!("{}{}", head.replace("sd=default", &format!("{used}sd=default")), sds.collect::<String>()),
+    )
+    .unwrap();
 }
 
 #[test]

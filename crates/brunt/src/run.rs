@@ -1,0 +1,175 @@
+//! An execution from the command line to the exit status.
+
+use std::hash::{BuildHasher, Hasher};
+use std::io::{self, Write};
+
+use brunt_event::{AbortCause, Compat, Event, Opened, SCHEMA};
+use brunt_master::{Control, Fleet, FleetHost, LinkEvent, Outcome};
+use brunt_plan::plan::Plan;
+use brunt_report::Directory;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
+
+use crate::arguments::{Arguments, Layout};
+use crate::exit;
+use crate::invocation::Invocation;
+use crate::prepare::{self, Unplannable};
+use crate::session::{Session, now_ms};
+
+/// Events of agents that may wait for the master before they wait themselves.
+const EVENTS: usize = 4096;
+/// The signals that end an execution in order.
+const SIGNALS: [SignalKind; 3] = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
+
+/// Runs what the command line asks for and gives the exit status.
+pub fn run(invocation: &Invocation, arguments: &Arguments) -> i32 {
+    let asked = arguments.output.as_deref().unwrap_or("output");
+    let directory = match Directory::open(asked, now_ms(), &invocation.zone) {
+        Ok(directory) => directory,
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "error: {error}");
+            return exit::of_abort(AbortCause::Output, invocation.as_vdbench);
+        }
+    };
+    let seed = arguments.seed.unwrap_or_else(draw_seed);
+    let opened = opened(invocation, arguments, &directory, seed);
+    let mut session = Session::new(directory);
+    session.emit(Event::Opened(opened));
+    for word in scanned(arguments, invocation) {
+        session.emit(Event::Argument { text: word });
+    }
+    let (status, complete) = match plan(invocation, arguments, seed, &mut session) {
+        Ok(plan) if arguments.simulate => {
+            brunt_master::simulate(&plan, in_vdbench_words(invocation, arguments), &mut |e| session.emit(e));
+            (exit::DONE, true)
+        }
+        Ok(plan) => execute(invocation, plan, &mut session),
+        Err(Unplannable { text, .. }) => {
+            session.emit(Event::Aborted { cause: AbortCause::Parameters, text, io_errors: 0 });
+            (exit::of_abort(AbortCause::Parameters, invocation.as_vdbench), false)
+        }
+    };
+    session.emit(Event::Closed { status, complete });
+    match session.output_error() {
+        Some(_) if status == exit::DONE => exit::of_abort(AbortCause::Output, invocation.as_vdbench),
+        _ => status,
+    }
+}
+
+fn plan(invocation: &Invocation, arguments: &Arguments, seed: u64, session: &mut Session) -> Result<Plan, Unplannable> {
+    let emit = &mut |event| session.emit(event);
+    let planned = prepare::files(arguments, invocation)
+        .and_then(|files| prepare::plan(files, arguments, invocation.as_vdbench, seed, emit));
+    if planned.as_ref().is_err_and(|e| e.usage) {
+        emit(Event::Usage);
+    }
+    planned
+}
+
+/// Whether `-s` shows rates as Vdbench does (`docs/vdbench/decisions.md`, command line).
+fn in_vdbench_words(invocation: &Invocation, arguments: &Arguments) -> bool {
+    invocation.as_vdbench || arguments.compat.is_some()
+}
+
+fn execute(invocation: &Invocation, plan: Plan, session: &mut Session) -> (i32, bool) {
+    let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return (give_up(&format!("cannot start threads: {error}"), invocation, session), false),
+    };
+    let done = runtime.block_on(async {
+        let (events, from_agents) = mpsc::channel(EVENTS);
+        let fleet = launch(invocation, &plan, events).await?;
+        let options = brunt_master::Options::new(invocation.as_vdbench, session.directory());
+        let (control, asked) = mpsc::channel(4);
+        watch_signals(control);
+        let sink = &mut |event| session.emit(event);
+        Ok::<_, String>(brunt_master::execute(plan, fleet, options, from_agents, asked, sink).await)
+    });
+    match done {
+        Ok(outcome) => (status(&outcome, invocation.as_vdbench), outcome.complete),
+        Err(text) => (give_up(&text, invocation, session), false),
+    }
+}
+
+fn give_up(text: &str, invocation: &Invocation, session: &mut Session) -> i32 {
+    session.emit(Event::Aborted { cause: AbortCause::Setup, text: text.to_owned(), io_errors: 0 });
+    exit::of_abort(AbortCause::Setup, invocation.as_vdbench)
+}
+
+/// Starts one agent per host, unless the plan is not for this version, which the master then says.
+async fn launch(
+    invocation: &Invocation,
+    plan: &Plan,
+    events: mpsc::Sender<(usize, LinkEvent)>,
+) -> Result<Fleet<brunt_master::GrpcLink>, String> {
+    let mut hosts = Vec::new();
+    if !brunt_master::refusals(plan).is_empty() {
+        return Ok(Fleet { hosts });
+    }
+    let program = &invocation.program;
+    for (n, host) in plan.hosts.iter().enumerate() {
+        let link = brunt_master::launch::local(program, n, &host.label, host.workers, events.clone()).await;
+        let link = link.map_err(|e| e.to_string())?;
+        let words = |w| format!("{} SlaveJvm -m localhost -l {}", program.display(), host.worker_label(w));
+        hosts.push(FleetHost { link, commands: (0..host.workers).map(words).collect() });
+    }
+    Ok(Fleet { hosts })
+}
+
+fn watch_signals(control: mpsc::Sender<Control>) {
+    for kind in SIGNALS {
+        let Ok(mut arrivals) = signal(kind) else { continue };
+        let control = control.clone();
+        tokio::spawn(async move {
+            while arrivals.recv().await.is_some() {
+                if control.send(Control::Interrupt(kind.as_raw_value())).await.is_err() {
+                    return;
+                }
+            }
+        });
+    }
+}
+
+fn status(outcome: &Outcome, as_vdbench: bool) -> i32 {
+    match (outcome.interrupted, outcome.abort) {
+        (Some(signal), _) => exit::of_signal(signal),
+        (None, Some(cause)) => exit::of_abort(cause, as_vdbench),
+        (None, None) => exit::DONE,
+    }
+}
+
+fn opened(invocation: &Invocation, arguments: &Arguments, directory: &Directory, seed: u64) -> Opened {
+    Opened {
+        schema: SCHEMA,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        compat: match arguments.compat {
+            Some(Layout::Old) => Compat::V50406,
+            Some(Layout::Current) | None => Compat::V50407,
+        },
+        as_vdbench: invocation.as_vdbench,
+        created: directory.created(),
+        directory: directory.path().display().to_string(),
+        program: invocation.program.display().to_string(),
+        working_directory: invocation.directory.display().to_string(),
+        decimal_mb: arguments.decimal_mb,
+        simulate: arguments.simulate,
+        zone: invocation.zone.clone(),
+        seed,
+        pid: std::process::id(),
+    }
+}
+
+/// The arguments as the console shows them. `-t` shows the file that it stands for.
+fn scanned(arguments: &Arguments, invocation: &Invocation) -> Vec<String> {
+    let demo = invocation.temporary.join("parmfile");
+    let shown = |word: &String| match word.strip_prefix("-t") {
+        Some(_) if arguments.demo.is_some() => format!("-f{}", demo.display()),
+        _ => word.clone(),
+    };
+    arguments.scanned.iter().map(shown).collect()
+}
+
+/// A seed that differs from execution to execution.
+fn draw_seed() -> u64 {
+    std::collections::hash_map::RandomState::new().build_hasher().finish()
+}
