@@ -7,6 +7,7 @@ use crate::deal::area::Claim;
 use crate::deal::place::place;
 use crate::deal::workers::Workers;
 use crate::deal::{misfits, shares};
+use crate::plan::{Run, Workload};
 
 /// Checks the areas and the dealing of every run. Runs that differ in nothing that matters are checked once.
 pub(crate) fn check(resolved: &Resolved) -> Vec<SetupProblem> {
@@ -14,6 +15,7 @@ pub(crate) fn check(resolved: &Resolved) -> Vec<SetupProblem> {
     let workers = Workers::of(plan);
     let mut problems: Vec<SetupProblem> = Vec::new();
     let mut known = HashSet::new();
+    let mut placed = HashSet::new();
     for run in &plan.runs {
         for workload in &run.workloads {
             // Without the SDs' own values, which are the same for the same set of SDs.
@@ -38,6 +40,7 @@ pub(crate) fn check(resolved: &Resolved) -> Vec<SetupProblem> {
             }
         }
         if may_not_fit(resolved, run, &workers)
+            && placed.insert(placement_key(run))
             && let Err(found) = place(plan, &workers, run)
         {
             problems.extend(misfits(plan, run, &found));
@@ -46,8 +49,15 @@ pub(crate) fn check(resolved: &Resolved) -> Vec<SetupProblem> {
     problems
 }
 
+/// What the dealing of a run depends on: runs that differ only in rates, sizes or shares are dealt alike.
+fn placement_key(run: &Run) -> (Option<u32>, Vec<(*const usize, *const usize, bool, bool, Option<u32>)>) {
+    let of_workload =
+        |w: &Workload| (w.sds.as_ptr(), w.hosts.as_ptr(), w.seek.is_sequential(), w.skew_given, w.streams);
+    (run.threads, run.workloads.iter().map(of_workload).collect())
+}
+
 /// Whether dealing can fail: with streams, or with fewer threads than workers, or with absurdly many.
-fn may_not_fit(resolved: &Resolved, run: &crate::plan::Run, workers: &Workers) -> bool {
+fn may_not_fit(resolved: &Resolved, run: &Run, workers: &Workers) -> bool {
     let few_or_many = |threads: u32| (threads as usize) < workers.total() || threads > u32::from(u16::MAX);
     match run.threads {
         Some(threads) => few_or_many(threads) || run.workloads.iter().any(|w| w.streams.is_some()),
