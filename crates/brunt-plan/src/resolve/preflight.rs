@@ -40,7 +40,7 @@ pub(crate) fn check(resolved: &Resolved) -> Vec<SetupProblem> {
             }
         }
         if may_not_fit(resolved, run, &workers)
-            && placed.insert(placement_key(run))
+            && placed.insert(PlacementKey::of(run))
             && let Err(found) = place(plan, &workers, run)
         {
             problems.extend(misfits(plan, run, &found));
@@ -50,10 +50,33 @@ pub(crate) fn check(resolved: &Resolved) -> Vec<SetupProblem> {
 }
 
 /// What the dealing of a run depends on: runs that differ only in rates, sizes or shares are dealt alike.
-fn placement_key(run: &Run) -> (Option<u32>, Vec<(*const usize, *const usize, bool, bool, Option<u32>)>) {
-    let of_workload =
-        |w: &Workload| (w.sds.as_ptr(), w.hosts.as_ptr(), w.seek.is_sequential(), w.skew_given, w.streams);
-    (run.threads, run.workloads.iter().map(of_workload).collect())
+#[derive(PartialEq, Eq, Hash)]
+struct PlacementKey {
+    threads: Option<u32>,
+    workloads: Vec<WorkloadKey>,
+}
+
+/// What the dealing of a workload depends on, its sets by where they are kept.
+#[derive(PartialEq, Eq, Hash)]
+struct WorkloadKey {
+    sds: *const usize,
+    hosts: *const usize,
+    sequential: bool,
+    skewed: bool,
+    streams: Option<u32>,
+}
+
+impl PlacementKey {
+    fn of(run: &Run) -> Self {
+        let of_workload = |w: &Workload| WorkloadKey {
+            sds: w.sds.as_ptr(),
+            hosts: w.hosts.as_ptr(),
+            sequential: w.seek.is_sequential(),
+            skewed: w.skew_given,
+            streams: w.streams,
+        };
+        Self { threads: run.threads, workloads: run.workloads.iter().map(of_workload).collect() }
+    }
 }
 
 /// Whether dealing can fail: with streams, or with fewer threads than workers, or with absurdly many.
