@@ -461,6 +461,6 @@ fn many_sds_and_workloads_share_their_sets() {
     run.loops = vec![looping(LoopKind::Threads, &(1..=32).map(f64::from).collect::<Vec<_>>())];
     let plan = plan(&file(sds, wds, vec![run]));
     assert_eq!(plan.runs.len(), 32);
-    let (first, last) = (&plan.runs[0].workloads[7].sds, &plan.runs[31].workloads[7].sds);
+    let (first, last) = (&plan.runs[0].workloads[0].sds, &plan.runs[31].workloads[199].sds);
     assert!(std::sync::Arc::ptr_eq(first, last));
 }

@@ -79,16 +79,17 @@ impl PlacementKey {
     }
 }
 
-/// Whether dealing can fail: with streams, or with fewer threads than workers, or with absurdly many.
+/// Whether dealing can fail: with streams, or absurdly many threads, or with fewer threads than workers when workloads
+/// run on different hosts.
 fn may_not_fit(resolved: &Resolved, run: &Run, workers: &Workers) -> bool {
-    let few_or_many = |threads: u32| (threads as usize) < workers.total() || threads > u32::from(u16::MAX);
+    if run.workloads.iter().any(|w| w.streams.is_some()) {
+        return true;
+    }
+    let same_hosts = run.workloads.windows(2).all(|pair| pair[0].hosts == pair[1].hosts);
+    let critical =
+        |threads: u32| threads > u32::from(u16::MAX) || (!same_hosts && (threads as usize) < workers.total());
     match run.threads {
-        Some(threads) => few_or_many(threads) || run.workloads.iter().any(|w| w.streams.is_some()),
-        None => {
-            let sds = run.workloads.iter().flat_map(|w| w.sds.iter());
-            run.workloads.iter().any(|w| w.streams.is_some())
-                || (workers.total() > 1 || sds.clone().any(|sd| resolved.plan.sds[*sd].threads > u32::from(u16::MAX)))
-                    && sds.clone().any(|sd| few_or_many(resolved.plan.sds[*sd].threads))
-        }
+        Some(threads) => critical(threads),
+        None => run.workloads.iter().flat_map(|w| w.sds.iter()).any(|sd| critical(resolved.plan.sds[*sd].threads)),
     }
 }
