@@ -186,3 +186,22 @@ fn a_workload_that_no_host_can_run_is_named() {
     parms.hosts = vec![hd("h1", 1), hd("h2", 1)];
     insta::assert_snapshot!(failing(&parms), @"Error[wd-not-used] wd `wd1` is not used: none of its hosts has any of its SDs");
 }
+
+#[test]
+fn numbers_that_would_fill_the_memory_are_refused() {
+    let mut run = rd("rd1", &["wd1"], IoRate::Max);
+    let hundreds: Vec<f64> = (1..=200).map(f64::from).collect();
+    run.loops = vec![
+        looping(LoopKind::Threads, &hundreds),
+        looping(LoopKind::Rdpct, &hundreds),
+        looping(LoopKind::Rhpct, &hundreds),
+    ];
+    let mut parms = one_sd(vec![run]);
+    parms.sds[0].count = some((1, u64::MAX));
+    parms.hosts = vec![hd("a", u32::MAX)];
+    insta::assert_snapshot!(failing(&parms), @r"
+    Error[out-of-range] jvms= must be from 1 to 1024
+    Error[count] count=(start,n) needs n from 1 to 1000000
+    Error[too-many-runs] the loops of this run make more than 1000000 runs
+    ");
+}
