@@ -136,12 +136,18 @@ pub(crate) fn of_format(lun: &Lun) -> Area {
     Area { low: from, high: lun.size, wrap: None }
 }
 
+/// More streams than threads can be.
+const MOST_STREAMS: u32 = 1 << 20;
+
 /// The parts of an SD for `streams=n`, rounded down to the largest transfer size; each leaves out its head on a raw
 /// device (`docs/vdbench/raw.md` §8.8).
 ///
 /// # Errors
 /// Why they cannot be used, as the end of a sentence about the SD.
 pub(crate) fn of_streams(space: &Space, streams: u32) -> Result<Vec<Area>, String> {
+    if streams > MOST_STREAMS {
+        return Err(format!("streams={streams} is more than {MOST_STREAMS}"));
+    }
     let largest = space.largest.max(1);
     let part = space.size / u64::from(streams.max(1));
     let part = part - part % largest;

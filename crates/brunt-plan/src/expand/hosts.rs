@@ -7,6 +7,11 @@ use super::names::Names;
 use crate::options::Options;
 use crate::plan::Host;
 
+/// More workers than any host can use.
+const MOST_WORKERS: u32 = 1024;
+/// More clients than any host can be.
+const MOST_CLIENTS: u32 = 10_000;
+
 /// The hosts of the plan and how they are found.
 pub(crate) struct Hosts {
     /// Hosts in order.
@@ -19,6 +24,9 @@ pub(crate) struct Hosts {
 impl Hosts {
     /// Makes the hosts (`docs/vdbench/raw.md` §4). Without any `hd=` there is one, `localhost`.
     pub(crate) fn expand(file: &ParmFile, options: &Options, log: &mut Log) -> Self {
+        if let Some(workers) = options.workers.filter(|w| *w > MOST_WORKERS) {
+            log.error("out-of-range", format!("-m {workers}: it must be from 1 to {MOST_WORKERS}"), None);
+        }
         let mut hosts = Self { list: Vec::new(), names: Names::default(), multiplied: Vec::new() };
         for hd in &file.hosts {
             hosts.add(hd, options, log);
@@ -40,9 +48,9 @@ impl Hosts {
 
     fn add(&mut self, hd: &brunt_parm::ast::Hd, options: &Options, log: &mut Log) {
         let Some(name) = &hd.name else { return };
-        for (field, value) in [("jvms", &hd.jvms), ("clients", &hd.clients)] {
-            if let Some(zero) = value.as_ref().filter(|v| v.value == 0) {
-                log.push(Diag::error("zero", format!("{field}= must be at least 1"), zero.span));
+        for (field, value, most) in [("jvms", &hd.jvms, MOST_WORKERS), ("clients", &hd.clients, MOST_CLIENTS)] {
+            if let Some(bad) = value.as_ref().filter(|v| v.value == 0 || v.value > most) {
+                log.push(Diag::error("out-of-range", format!("{field}= must be from 1 to {most}"), bad.span));
             }
         }
         if let Some(mount) = &hd.mount {
@@ -50,7 +58,7 @@ impl Hosts {
         }
         let labels = match hd.clients.as_ref().map(|c| c.value) {
             None => vec![name.value.clone()],
-            Some(clients) => (0..clients).map(|n| format!("{}_cl{n}", name.value)).collect(),
+            Some(clients) => (0..clients.min(MOST_CLIENTS)).map(|n| format!("{}_cl{n}", name.value)).collect(),
         };
         let mut made = Vec::with_capacity(labels.len());
         for label in labels {

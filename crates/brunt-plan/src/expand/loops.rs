@@ -1,14 +1,25 @@
 //! For-loops of an RD: every combination in nesting order, and what a value changes.
 
+use brunt_parm::Diag;
 use brunt_parm::ast::{Loop, LoopKind, LoopValues, Rd};
-use brunt_parm::{Diag, Severity};
 
 use super::log::Log;
 use crate::plan::{LoopValue, Workload};
 use crate::work::{Seek, Xfer};
 
 /// Runs that one RD may have. More is a slip of the pen and would fill the memory.
-const MOST_COMBINATIONS: usize = 1_000_000;
+const MOST_RUNS: usize = 1_000_000;
+
+/// Whether an RD has too many runs, after an error.
+pub(crate) fn too_many(rd: &Rd, counts: &[usize], log: &mut Log) -> bool {
+    let runs = counts.iter().try_fold(1usize, |n, count| n.checked_mul(*count));
+    let too_many = runs.is_none_or(|n| n > MOST_RUNS);
+    if too_many {
+        let span = rd.name.as_ref().map(|n| n.span);
+        log.error("too-many-runs", format!("the loops of this run make more than {MOST_RUNS} runs"), span);
+    }
+    too_many
+}
 
 /// The combinations of all loops, the last one fastest (`docs/vdbench/raw.md` §7.1). `None` after an error.
 pub(crate) fn combinations(rd: &Rd, log: &mut Log) -> Option<Vec<Vec<LoopValue>>> {
@@ -16,11 +27,7 @@ pub(crate) fn combinations(rd: &Rd, log: &mut Log) -> Option<Vec<Vec<LoopValue>>
     for of_rd in &rd.loops {
         lists.push(values(of_rd, log)?);
     }
-    let count = lists.iter().try_fold(1usize, |n, l| n.checked_mul(l.len()));
-    if count.is_none_or(|n| n > MOST_COMBINATIONS) {
-        let span = rd.name.as_ref().map(|n| n.span);
-        let message = format!("the loops of this run make more than {MOST_COMBINATIONS} runs");
-        log.push(Diag::new(Severity::Error, "too-many-runs", message, span));
+    if too_many(rd, &lists.iter().map(Vec::len).collect::<Vec<_>>(), log) {
         return None;
     }
     let mut all = vec![Vec::new()];

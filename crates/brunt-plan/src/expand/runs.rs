@@ -75,6 +75,9 @@ impl<'a> Runs<'a> {
             Targets::One(sds) => vec![(String::new(), sds)],
             Targets::Sets(sets) => sets.into_iter().map(|s| (s.suffix, Some(s.sds))).collect(),
         };
+        if loops::too_many(rd, &[sets.len(), combinations.len(), rates.len()], log) {
+            return;
+        }
         for (suffix, sds) in sets {
             let Some(workloads) = self.workloads(rd, &selected, sds.as_ref(), log).filter(|_| priorities) else {
                 return;

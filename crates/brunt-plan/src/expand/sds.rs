@@ -17,6 +17,9 @@ const DEFAULT_THREADS: u32 = 8;
 /// Hit area of an SD that says nothing, bytes.
 const DEFAULT_HIT_AREA: u64 = 1 << 20;
 
+/// More SDs than one definition can mean.
+const MOST_COUNTED: u64 = 1_000_000;
+
 /// The SDs of the plan and how they are found.
 pub(crate) struct Sds {
     /// SDs in order.
@@ -44,9 +47,10 @@ impl Sds {
         let template = template(def, name, log);
         let numbers = match &def.count {
             None => vec![None],
-            Some(count) if count.value.1 == 0 => {
-                log.push(Diag::error("count", "count=(start,n) needs n greater than 0", count.span));
-                return;
+            Some(count) if !(1..=MOST_COUNTED).contains(&count.value.1) => {
+                let message = format!("count=(start,n) needs n from 1 to {MOST_COUNTED}");
+                log.push(Diag::error("count", message, count.span));
+                vec![None]
             }
             Some(count) => (0..count.value.1).map(|k| Some(count.value.0.saturating_add(k))).collect(),
         };
