@@ -448,7 +448,8 @@ async fn a_worker_process_that_ends_is_named() {
     let pids = link.hello().await.unwrap().worker_pids;
     let exit = WorkerShare { run: "exit".into(), ..null(1, None) };
     link.prepare(vec![Some(null(0, None)), Some(exit)]).await.unwrap();
-    link.start(Duration::ZERO).await.unwrap();
+    // The process may be gone before it answers.
+    let _ = link.start(Duration::ZERO).await;
     let mut said = Vec::new();
     let fatal = loop {
         match next(&mut events).await {
