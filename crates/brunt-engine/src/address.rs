@@ -14,6 +14,9 @@ use brunt_plan::work::{Generator, Seek, Xfer};
 use crate::random::{Draws, Purpose};
 use cursor::Cursor;
 
+/// I/Os of a batch: so many a lane takes at once where their order is of no account.
+pub const BATCH: u64 = 16;
+
 /// One I/O to be done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Access {
@@ -51,6 +54,11 @@ pub struct AddressStream {
     streams: Vec<Stream>,
     next_stream: usize,
     ended: bool,
+    /// Seed of the execution and number of the generator's stream.
+    identity: (u64, u64),
+    /// I/Os so far, of an unordered stream.
+    drawn: u64,
+    unordered: bool,
 }
 
 impl AddressStream {
@@ -59,6 +67,11 @@ impl AddressStream {
         let stream = |(n, area)| Stream {
             cursor: Cursor::new(area),
             draws: Draws::new(seed, generator.stream, Purpose::Stream(n)),
+        };
+        let random = match generator.seek {
+            Seek::Percent(p) => p >= 100.0,
+            Seek::Poisson { .. } => true,
+            Seek::Eof => false,
         };
         Self {
             read_pct: generator.read_pct,
@@ -75,12 +88,26 @@ impl AddressStream {
             streams: (0..).zip(generator.streams.iter().copied()).map(stream).collect(),
             next_stream: 0,
             ended: false,
+            identity: (seed, generator.stream),
+            drawn: 0,
+            unordered: random && generator.stride.is_none() && generator.streams.is_empty(),
         }
     }
 
     /// Whether it ends at the end of the data (`seekpct=eof`).
     pub fn is_eof(&self) -> bool {
         self.seek == Seek::Eof
+    }
+
+    /// Whether the order of its I/Os is of no account: each goes to a random address of its own. Such a
+    /// stream draws anew for each [`BATCH`], so that lanes can take batches by number, without a lock.
+    pub fn is_unordered(&self) -> bool {
+        self.unordered
+    }
+
+    /// Goes to the n-th batch of an unordered stream.
+    pub fn go_to_batch(&mut self, n: u64) {
+        self.drawn = n.saturating_mul(BATCH);
     }
 
     /// Whether nothing will come any more.
@@ -116,6 +143,13 @@ impl AddressStream {
     }
 
     fn single(&mut self) -> Option<Access> {
+        if self.unordered {
+            if self.drawn.is_multiple_of(BATCH) {
+                let (seed, stream) = self.identity;
+                self.draws = Draws::new(seed, stream, Purpose::Batch(self.drawn / BATCH));
+            }
+            self.drawn += 1;
+        }
         let read = self.draws.percent(self.read_pct);
         let len = size(&self.xfer, &mut self.draws);
         let hit_pct = if read { self.read_hit_pct } else { self.write_hit_pct };

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use brunt_plan::work::{Control, Generator, WorkerShare};
 
 use crate::address::AddressStream;
-use crate::collect::Collector;
+use crate::collect::{Collector, kinds};
 use crate::dispatch::{Dispatcher, Paced};
-use crate::feed::{Feed, Member};
+use crate::feed::{Feed, FreeFeed, Member};
 use crate::lane::Needs;
 use crate::options::EngineError;
 use crate::pacing::DueTimes;
@@ -96,6 +96,14 @@ pub fn check(share: &WorkerShare) -> Result<(), EngineError> {
     }
 }
 
+fn uncontrolled(mine: &[usize], stream: impl Fn(&usize) -> AddressStream, shared: &Arc<Shared>) -> Source {
+    if let Some(free) = FreeFeed::new(mine.iter().map(&stream).collect()) {
+        return Source::Free(free);
+    }
+    let members = mine.iter().map(|n| Member { generator: *n, stream: stream(n) }).collect();
+    Source::Feed(Arc::new(Feed::new(members, Arc::clone(shared))))
+}
+
 /// Builds the parts.
 pub fn assemble(share: &WorkerShare) -> Assembly {
     let shared = Arc::new(Shared::new(Tally::new(&share.generators)));
@@ -114,18 +122,16 @@ pub fn assemble(share: &WorkerShare) -> Assembly {
     for (target, (spec, mine)) in share.targets.iter().zip(&generators).enumerate() {
         let source = match queues.get(target) {
             Some(queue) => Source::Queue(Arc::clone(queue)),
-            None => {
-                let members = mine.iter().map(|n| Member { generator: *n, stream: stream(n) }).collect();
-                Source::Feed(Arc::new(Feed::new(members, Arc::clone(&shared))))
-            }
+            None => uncontrolled(mine, stream, &shared),
         };
         let lun: Arc<str> = spec.lun.as_str().into();
+        let kinds: Vec<_> = mine.iter().map(|n| kinds(&share.generators[*n], paced)).collect();
         for lane in 0..spec.threads as usize {
             seats.push(Seat {
                 lane,
                 target,
                 source: source.clone(),
-                writer: recording.lane(mine.len()),
+                writer: recording.lane(&kinds),
                 shared: Arc::clone(&shared),
                 sd: spec.sd,
                 lun: Arc::clone(&lun),
@@ -146,7 +152,7 @@ pub fn assemble(share: &WorkerShare) -> Assembly {
         let all = share.generators.iter().enumerate().map(paced).collect();
         Dispatcher::new(all, queues.clone(), Arc::clone(&shared))
     });
-    let collector = Collector::new(recording, lane_pairs, &share.generators, &share.targets);
+    let collector = Collector::new(recording, lane_pairs, &share.generators, &share.targets, paced);
     let needs = generators.iter().map(|mine| needs(share, mine)).collect();
     Assembly { shared, seats, collector, dispatcher, bell, queues, needs }
 }

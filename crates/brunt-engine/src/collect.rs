@@ -5,7 +5,7 @@ use std::sync::Arc;
 use brunt_plan::work::{Generator, Target};
 use brunt_stats::{Cell, IntervalSample, PairSample};
 
-use crate::record::{LaneLog, PairLog, Recording};
+use crate::record::{Kinds, LaneLog, PairLog, Recording};
 
 /// One (workload × SD) of the share.
 #[derive(Debug)]
@@ -16,6 +16,11 @@ struct Pair {
     /// Age of what is in flight now, which the intervals before have counted.
     carried_ns: u64,
     carry_next_ns: u64,
+}
+
+/// The histograms that a generator needs.
+pub fn kinds(generator: &Generator, paced: bool) -> Kinds {
+    Kinds { read: generator.read_pct > 0.0, write: generator.read_pct < 100.0, due: paced }
 }
 
 /// Takes samples.
@@ -37,11 +42,12 @@ impl Collector {
         lane_pairs: Vec<Vec<usize>>,
         generators: &[Generator],
         targets: &[Target],
+        paced: bool,
     ) -> Self {
         let pair = |g: &Generator| Pair {
             workload: g.workload,
             sd: targets.get(g.target as usize).map_or(0, |t| t.sd),
-            total: PairLog::default(),
+            total: PairLog::new(kinds(g, paced)),
             carried_ns: 0,
             carry_next_ns: 0,
         };
@@ -108,13 +114,14 @@ impl Pair {
         if read.ops + write.ops + busy_ns == 0 {
             return None;
         }
+        let [read_hist, write_hist, due_hist] = self.total.take_histograms();
         Some(PairSample {
             workload: self.workload,
             sd: self.sd,
             cell: Cell { read, write, busy_ns },
-            read_hist: self.total.read_hist.take_sparse(),
-            write_hist: self.total.write_hist.take_sparse(),
-            due_hist: self.total.due_hist.take_sparse(),
+            read_hist,
+            write_hist,
+            due_hist,
         })
     }
 }

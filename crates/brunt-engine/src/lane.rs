@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use crate::buffer::Buffer;
-use crate::clock::{now_ns, sleep_until};
+use crate::clock::now_ns;
 use crate::device::Device;
 use crate::feed::Order;
 use crate::pattern::Pattern;
@@ -46,8 +46,9 @@ impl Lane {
 
     /// Waits for the start, then does I/O until the run or the data is over.
     pub fn run(&mut self) {
-        let Some(start_ns) = self.seat.shared.gate.wait() else { return };
-        sleep_until(start_ns);
+        if !self.seat.shared.gate.wait_for_start() {
+            return;
+        }
         while let Some(order) = self.seat.next() {
             self.serve(&order);
         }

@@ -11,7 +11,7 @@
 //! A *lane* is one outstanding I/O (`threads=`), a *generator* one (workload × SD) of the worker. In real
 //! time each lane is an OS thread; on the virtual clock one loop plays them all with the same parts.
 //! The I/O loop neither allocates nor logs nor formats; its only lock is the one around the
-//! generators of an SD in uncontrolled runs, outside the measured time.
+//! generators of an SD with sequential work in uncontrolled runs, outside the measured time.
 #![allow(unsafe_code)]
 
 mod assembly;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use brunt_plan::work::{Control, WorkerShare};
 
-use crate::clock::{now_ns, sleep_until};
+use crate::clock::now_ns;
 use crate::dispatch::Dispatcher;
 use crate::options::Wait;
 use crate::shared::{Bell, Shared};
@@ -47,7 +47,9 @@ impl Pacer {
             unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0) };
         }
         self.dispatcher.start(start_ns);
-        sleep_until(start_ns);
+        if !self.shared.gate.wait_for_start() {
+            return;
+        }
         while !self.shared.stopping() {
             let seen = self.bell.now();
             let more = self.dispatcher.pump(now_ns(), BATCH);

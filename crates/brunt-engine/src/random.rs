@@ -11,6 +11,8 @@ pub enum Purpose {
     Address,
     /// The same for its n-th stream (`streams=`).
     Stream(u32),
+    /// The same for its n-th batch of I/Os, where their order is of no account.
+    Batch(u64),
     /// Gaps between arrivals.
     Pacing,
     /// Jitter and errors of a simulated device.
@@ -28,6 +30,7 @@ impl Purpose {
             Purpose::Device => 3,
             Purpose::Data => 4,
             Purpose::Stream(n) => 16 + u64::from(n),
+            Purpose::Batch(n) => (1 << 40) + n,
         }
     }
 }

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicU32, AtomicU64, fence};
 
-use brunt_stats::{Histogram, OpStats};
+use brunt_stats::{Histogram, OpStats, SparseHistogram};
 
 const IDLE: u32 = 0;
 const RECORDING: u32 = 1;
@@ -45,47 +45,91 @@ pub struct Done {
     pub failed: bool,
 }
 
-/// What is recorded about the I/Os of one generator.
-#[derive(Debug, Default)]
+/// Which histograms a generator needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kinds {
+    /// It reads.
+    pub read: bool,
+    /// It writes.
+    pub write: bool,
+    /// Its I/Os have due times.
+    pub due: bool,
+}
+
+/// What is recorded about the I/Os of one generator. Only the histograms it needs are there: each has
+/// 31 KiB, and there may be thousands of lanes.
+#[derive(Debug)]
 pub struct PairLog {
     /// Reads.
     pub read: OpStats,
     /// Writes.
     pub write: OpStats,
-    /// Response times of reads.
-    pub read_hist: Histogram,
-    /// Response times of writes.
-    pub write_hist: Histogram,
-    /// Times from due to done.
-    pub due_hist: Histogram,
+    read_hist: Option<Histogram>,
+    write_hist: Option<Histogram>,
+    due_hist: Option<Histogram>,
+    due_min_ns: u64,
+    due_max_ns: u64,
 }
 
 impl PairLog {
-    fn record(&mut self, done: &Done) {
-        let ns = done.done_ns.saturating_sub(done.issued_ns);
-        if done.read {
-            self.read.record(done.bytes, ns, done.failed);
-            self.read_hist.record(ns);
-        } else {
-            self.write.record(done.bytes, ns, done.failed);
-            self.write_hist.record(ns);
-        }
-        if let Some(due) = done.due_ns {
-            self.due_hist.record(done.done_ns.saturating_sub(due));
+    /// With the histograms that are needed.
+    pub fn new(kinds: Kinds) -> Self {
+        let hist = |needed: bool| needed.then(Histogram::default);
+        Self {
+            read: OpStats::default(),
+            write: OpStats::default(),
+            read_hist: hist(kinds.read),
+            write_hist: hist(kinds.write),
+            due_hist: hist(kinds.due),
+            due_min_ns: u64::MAX,
+            due_max_ns: 0,
         }
     }
 
-    /// Moves everything to another and leaves zeros.
+    #[inline]
+    fn record(&mut self, done: &Done) {
+        let ns = done.done_ns.saturating_sub(done.issued_ns);
+        let (sums, hist) = match done.read {
+            true => (&mut self.read, &mut self.read_hist),
+            false => (&mut self.write, &mut self.write_hist),
+        };
+        sums.record(done.bytes, ns, done.failed);
+        if let Some(hist) = hist {
+            hist.record(ns);
+        }
+        if let (Some(due_ns), Some(hist)) = (done.due_ns, &mut self.due_hist) {
+            let ns = done.done_ns.saturating_sub(due_ns);
+            self.due_min_ns = self.due_min_ns.min(ns);
+            self.due_max_ns = self.due_max_ns.max(ns);
+            hist.record(ns);
+        }
+    }
+
+    /// Moves everything to another of the same kinds and leaves zeros.
     pub fn drain_into(&mut self, other: &mut PairLog) {
+        let drain = |from: &mut Option<Histogram>, into: &mut Option<Histogram>, min_ns, max_ns| {
+            if let (Some(from), Some(into)) = (from, into) {
+                from.drain_into(into, min_ns, max_ns);
+            }
+        };
         if self.read.ops > 0 {
+            drain(&mut self.read_hist, &mut other.read_hist, self.read.min_ns, self.read.max_ns);
             other.read.merge(&std::mem::take(&mut self.read));
-            self.read_hist.drain_into(&mut other.read_hist);
         }
         if self.write.ops > 0 {
+            drain(&mut self.write_hist, &mut other.write_hist, self.write.min_ns, self.write.max_ns);
             other.write.merge(&std::mem::take(&mut self.write));
-            self.write_hist.drain_into(&mut other.write_hist);
         }
-        self.due_hist.drain_into(&mut other.due_hist);
+        if self.due_min_ns <= self.due_max_ns {
+            drain(&mut self.due_hist, &mut other.due_hist, self.due_min_ns, self.due_max_ns);
+            (self.due_min_ns, self.due_max_ns) = (u64::MAX, 0);
+        }
+    }
+
+    /// Takes the histograms out (reads, writes, due to done) and leaves empty ones.
+    pub fn take_histograms(&mut self) -> [SparseHistogram; 3] {
+        [&mut self.read_hist, &mut self.write_hist, &mut self.due_hist]
+            .map(|h| h.as_mut().map(Histogram::take_sparse).unwrap_or_default())
     }
 }
 
@@ -202,9 +246,9 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Adds a lane whose target has `generators` generators.
-    pub fn lane(&mut self, generators: usize) -> LaneWriter {
-        let set = || UnsafeCell::new((0..generators).map(|_| PairLog::default()).collect());
+    /// Adds a lane whose target has generators of these kinds.
+    pub fn lane(&mut self, generators: &[Kinds]) -> LaneWriter {
+        let set = || UnsafeCell::new(generators.iter().copied().map(PairLog::new).collect());
         let log = Arc::new(LaneLog {
             state: AtomicU32::new(IDLE),
             local: AtomicU32::new(0),
@@ -243,6 +287,8 @@ mod tests {
     use super::*;
     use std::sync::atomic::AtomicBool;
 
+    const KINDS: Kinds = Kinds { read: true, write: false, due: false };
+
     fn done(issued_ns: u64, done_ns: u64) -> Done {
         Done { local: 0, read: true, bytes: 1, due_ns: None, issued_ns, done_ns, failed: false }
     }
@@ -250,7 +296,7 @@ mod tests {
     fn take(r: &mut Recording, now: u64) -> (u64, Option<u64>) {
         let mut out = (0, None);
         r.flip(now, |_, set, in_flight| {
-            let mut all = PairLog::default();
+            let mut all = PairLog::new(KINDS);
             set.iter_mut().for_each(|p| p.drain_into(&mut all));
             out = (all.read.ops, in_flight.map(|f| f.issued_ns));
         });
@@ -260,7 +306,7 @@ mod tests {
     #[test]
     fn an_io_in_flight_is_seen_and_counted_later() {
         let mut r = Recording::default();
-        let mut w = r.lane(1);
+        let mut w = r.lane(&[KINDS]);
         w.issue(0, 10);
         w.done(&done(10, 20));
         w.issue(0, 30);
@@ -274,7 +320,7 @@ mod tests {
     #[test]
     fn an_io_issued_after_the_boundary_is_not_in_flight_at_it() {
         let mut r = Recording::default();
-        let mut w = r.lane(1);
+        let mut w = r.lane(&[KINDS]);
         w.issue(0, 100);
         assert_eq!(take(&mut r, 100), (0, None));
     }
@@ -283,7 +329,7 @@ mod tests {
     fn nothing_is_lost_or_counted_twice_while_lanes_run() {
         let mut r = Recording::default();
         let stop = AtomicBool::new(false);
-        let writers: Vec<LaneWriter> = (0..3).map(|_| r.lane(1)).collect();
+        let writers: Vec<LaneWriter> = (0..3).map(|_| r.lane(&[KINDS])).collect();
         let (mut seen, mut flips) = (0, 0u32);
         let wrote: u64 = std::thread::scope(|s| {
             let threads: Vec<_> = writers

@@ -65,10 +65,14 @@ impl Reporter {
         self.intervals.is_some() || self.shared.stop_after().is_some()
     }
 
-    /// Ends the interval and sends its sample.
+    /// Ends the interval and sends its sample. After the last one lanes issue nothing more, however long
+    /// the receiver takes.
     pub fn sample(&mut self, now_ns: u64) {
         self.news();
         let sample = self.collector.sample(now_ns, self.idle);
+        if self.is_last() {
+            self.shared.stop_lanes();
+        }
         self.idle = self.shared.tally.all_done();
         (self.events)(WorkerEvent::Interval(sample));
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use brunt_plan::work::{IoErrorKind, IoFailure};
 
 use crate::clock::wall_ms;
-use crate::feed::{Feed, Order};
+use crate::feed::{Feed, FreeFeed, Order};
 use crate::queue::TargetQueue;
 use crate::record::{Done, LaneWriter};
 use crate::shared::Shared;
@@ -14,7 +14,9 @@ use crate::shared::Shared;
 /// Where orders come from.
 #[derive(Debug, Clone)]
 pub enum Source {
-    /// As fast as it goes.
+    /// As fast as it goes, in any order.
+    Free(FreeFeed),
+    /// As fast as it goes, in order.
     Feed(Arc<Feed>),
     /// When they are due.
     Queue(Arc<TargetQueue>),
@@ -43,8 +45,9 @@ pub struct Seat {
 
 impl Seat {
     /// The next order, without waiting for one.
-    pub fn try_next(&self) -> Option<Order> {
-        match &self.source {
+    pub fn try_next(&mut self) -> Option<Order> {
+        match &mut self.source {
+            Source::Free(feed) => feed.next(),
             Source::Feed(feed) => feed.next(self.lane),
             Source::Queue(queue) => queue.try_next(),
         }
@@ -52,11 +55,11 @@ impl Seat {
 
     /// The next order; waits until one is due. `None`: the lane is done.
     #[inline]
-    pub fn next(&self) -> Option<Order> {
+    pub fn next(&mut self) -> Option<Order> {
         match &self.source {
-            Source::Feed(_) if self.shared.stopping() => None,
-            Source::Feed(feed) => feed.next(self.lane),
             Source::Queue(queue) => queue.next(&self.shared),
+            Source::Feed(_) | Source::Free(_) if self.shared.stopping() => None,
+            Source::Feed(_) | Source::Free(_) => self.try_next(),
         }
     }
 

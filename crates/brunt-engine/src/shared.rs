@@ -1,11 +1,12 @@
 //! What all threads of a run share.
 
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, SeqCst};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use std::sync::{Mutex, PoisonError};
 
 use brunt_plan::work::IoFailure;
 
+use crate::clock::now_ns;
 use crate::futex;
 use crate::tally::Tally;
 
@@ -46,6 +47,7 @@ impl Gate {
     const CANCELLED: u32 = 2;
 
     const CLOSED: u32 = 0;
+    const OVER: u32 = 3;
 
     /// Lets everyone go, at a time.
     pub fn open(&self, start_ns: u64) {
@@ -65,12 +67,30 @@ impl Gate {
         }
     }
 
-    /// Waits for the start. `None`: there is none.
+    /// Whoever still waits for the time of the start need not.
+    fn over(&self) {
+        self.state.store(Self::OVER, Release);
+        futex::wake(&self.state, u32::MAX);
+    }
+
+    /// Waits for the start to be known, and then for its time. False when the run is over before.
+    pub fn wait_for_start(&self) -> bool {
+        let Some(start_ns) = self.wait() else { return false };
+        while self.state.load(Acquire) == Self::GO {
+            if now_ns() >= start_ns {
+                return true;
+            }
+            futex::wait_until(&self.state, Self::GO, Some(start_ns));
+        }
+        false
+    }
+
+    /// Waits for the start to be known. `None`: there is none.
     pub fn wait(&self) -> Option<u64> {
         loop {
             match self.state.load(Acquire) {
                 Self::CLOSED => futex::wait_until(&self.state, Self::CLOSED, None),
-                Self::GO => return Some(self.start_ns.load(Relaxed)),
+                Self::GO | Self::OVER => return Some(self.start_ns.load(Relaxed)),
                 _ => return None,
             }
         }
@@ -120,6 +140,7 @@ impl Shared {
     /// Lanes shall issue nothing more.
     pub fn stop_lanes(&self) {
         self.stop.store(true, SeqCst);
+        self.gate.over();
     }
 
     /// The run shall end after an interval, or at once. The earliest wish holds.

@@ -185,7 +185,7 @@ impl VirtualRun {
                 // An empty queue is empty for all; a feed may have streams for other lanes.
                 match place.seat.source {
                     Source::Queue(_) => return self.idle[target].push_front(lane),
-                    Source::Feed(_) => self.idle[target].push_back(lane),
+                    Source::Feed(_) | Source::Free(_) => self.idle[target].push_back(lane),
                 }
                 continue;
             };

@@ -105,11 +105,13 @@ impl Histogram {
         }
     }
 
-    /// Adds all counts to another and leaves zeros.
-    pub fn drain_into(&mut self, other: &mut Histogram) {
+    /// Adds all counts to another and leaves zeros. All times counted lie in `min_ns..=max_ns`: what
+    /// is outside is not looked at, so that memory never used is never touched.
+    pub fn drain_into(&mut self, other: &mut Histogram, min_ns: u64, max_ns: u64) {
         other.over += std::mem::take(&mut self.over);
-        for (mine, c) in self.counts.iter_mut().zip(other.counts.iter_mut()) {
-            // Untouched pages stay untouched: most buckets of most lanes are never used.
+        let (first, last) = (bucket_of(min_ns), bucket_of(max_ns));
+        let used = |counts| <[u64]>::get_mut(counts, first..=last).unwrap_or_default();
+        for (mine, c) in used(&mut self.counts).iter_mut().zip(used(&mut other.counts)) {
             if *mine != 0 {
                 *c += *mine;
                 *mine = 0;
@@ -285,7 +287,8 @@ mod tests {
             dense.merge_sparse(&fill(&b).to_sparse());
             prop_assert_eq!(&dense, &together);
             let (mut from, mut into) = (fill(&b), fill(&a));
-            from.drain_into(&mut into);
+            let (min, max) = (b.iter().min(), b.iter().max());
+            from.drain_into(&mut into, min.copied().unwrap_or(0), max.copied().unwrap_or(0));
             prop_assert_eq!((into, from), (together, Histogram::default()));
         }
 

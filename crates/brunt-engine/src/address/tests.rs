@@ -4,7 +4,7 @@
 use brunt_plan::work::{Area, Generator, Seek, Xfer};
 use proptest::prelude::*;
 
-use super::{Access, AddressStream};
+use super::{Access, AddressStream, BATCH};
 
 const K: u64 = 1024;
 const M: u64 = 1024 * K;
@@ -255,4 +255,18 @@ proptest! {
         }
         prop_assert_eq!(at, high);
     }
+}
+
+#[test]
+fn batches_can_be_taken_by_number() {
+    let g = generator(Xfer::Fixed(4 * K), Seek::Percent(100.0), area(0, 100 * M));
+    let all: Vec<Access> = stream(&g).take(5 * BATCH as usize).collect();
+    let mut other = stream(&g);
+    for n in [3, 0, 4, 1, 2] {
+        other.go_to_batch(n);
+        let from = (n * BATCH) as usize;
+        assert!(other.by_ref().take(BATCH as usize).eq(all[from..from + BATCH as usize].iter().copied()));
+    }
+    let lbas: std::collections::HashSet<u64> = all.iter().map(|a| a.lba).collect();
+    assert!(lbas.len() > 75);
 }

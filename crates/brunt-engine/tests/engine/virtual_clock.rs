@@ -4,6 +4,9 @@ use brunt_engine::address::AddressStream;
 use brunt_engine::{EngineError, EngineOptions};
 use brunt_plan::work::{Arrivals, Control, IoErrorKind, Seek, SimSpec, WorkerEvent, Xfer};
 
+use brunt_stats::Cell;
+use proptest::prelude::*;
+
 use crate::harness::*;
 
 #[test]
@@ -270,5 +273,46 @@ fn a_run_that_never_starts_ends_quietly() {
         let prepared =
             brunt_engine::Engine::prepare(s, EngineOptions::default(), Box::new(|event| panic!("{event:?}")));
         assert!(matches!(prepared.map(drop), Ok::<(), EngineError>(())));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// What every sample keeps, whatever runs.
+    #[test]
+    fn sums_histograms_and_time_agree(
+        threads in prop::collection::vec(1u32..9, 1..4), generators in 1usize..6, controlled: bool, seed: u64,
+        rate in 1.0f64..60_000.0, jitter_ns in 0u64..39_000, error_rate in 0.0f64..0.01,
+    ) {
+        let device = SimSpec { jitter_ns, error_rate, freeze: Some((SECOND / 7, SECOND / 70)), ..spec() };
+        let targets: Vec<_> = threads.iter().zip(0..).map(|(t, sd)| sim(sd, *t, device)).collect();
+        let one = |n: usize| brunt_plan::work::Generator {
+            workload: n as u32,
+            stream: n as u64,
+            rate: rate * (n + 1) as f64,
+            read_pct: 20.0 * n as f64,
+            ..half_hits((n % targets.len()) as u32)
+        };
+        let mut s = share(Some(3), targets.clone(), (0..generators).map(one).collect());
+        (s.seed, s.interval_ns) = (seed, SECOND / 20);
+        s.control = if controlled { Control::Paced } else { Control::Uncontrolled };
+        for sample in run(s).samples {
+            prop_assert_eq!((sample.start_ns, sample.end_ns - sample.start_ns), (
+                u64::from(sample.interval - 1) * SECOND / 20, SECOND / 20));
+            for pair in &sample.pairs {
+                let Cell { read, write, .. } = pair.cell;
+                prop_assert_eq!((pair.read_hist.count(), pair.write_hist.count()), (read.ops, write.ops));
+                prop_assert_eq!(pair.due_hist.count(), if controlled { read.ops + write.ops } else { 0 });
+                prop_assert!([read, write].iter().all(|o| o.min_ns * o.ops <= o.sum_ns && o.sum_ns <= o.max_ns * o.ops));
+                prop_assert!([read, write].iter().all(|o| o.errors <= o.ops && o.bytes == o.ops * 4 * K));
+            }
+            for target in &targets {
+                let busy: u64 = sample.pairs.iter().filter(|p| p.sd == target.sd).map(|p| p.cell.busy_ns).sum();
+                let all = u64::from(target.threads) * SECOND / 20;
+                let used = (0..generators).any(|n| n % targets.len() == target.sd as usize);
+                prop_assert!(if controlled { busy <= all } else { busy == if used { all } else { 0 } }, "{} {}", busy, all);
+            }
+        }
     }
 }
