@@ -177,3 +177,6 @@ impl HostLink for GrpcLink {
         reply.map(drop).map_err(|status| self.failed(&status))
     }
 }
+
+#[cfg(test)]
+mod tests;

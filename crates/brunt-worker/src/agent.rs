@@ -37,6 +37,9 @@ use service::AgentService;
 /// Time that work has to drain when the agent ends.
 const DRAIN_LIMIT: Duration = Duration::from_secs(5);
 
+/// Threads for everything but I/O: one may be busy with a large message while another answers.
+const CONTROL_THREADS: usize = 2;
+
 /// Why an agent ended.
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
@@ -52,6 +55,23 @@ pub enum AgentError {
     /// The stream ended before the client said that it was done.
     #[error("the master is gone; all work was stopped")]
     Lost,
+}
+
+/// [`serve_stdio`] on a runtime of its own, for the program's `main`: leaves the process as it should be left.
+///
+/// # Errors
+/// See [`AgentError`].
+pub fn run(options: AgentOptions) -> Result<(), AgentError> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(CONTROL_THREADS)
+        .thread_name("control")
+        .enable_all()
+        .build()
+        .map_err(AgentError::Start)?;
+    let served = runtime.block_on(serve_stdio(options));
+    // Nothing that hangs may keep the process.
+    runtime.shutdown_background();
+    served
 }
 
 /// Serves one client over standard input and output until it says goodbye or is gone. All work has been

@@ -1,11 +1,19 @@
 //! What this host knows about luns and about itself. Nothing here writes.
 
+mod device;
+mod inventory;
 mod lun;
+mod partition_table;
+mod signature;
+mod system;
+mod usage;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use brunt_plan::work::{LunFacts, LunQuery};
+
+use system::System;
 
 /// Where the kernel's file systems are; elsewhere in tests.
 #[derive(Debug, Clone)]
@@ -23,10 +31,10 @@ impl Default for Roots {
 }
 
 /// Answers all queries, in order, and tells about the host.
-pub fn host(queries: &[LunQuery]) -> (Vec<LunFacts>, String) {
-    let roots = Roots::default();
-    let luns = queries.iter().map(|query| lun::facts(&roots, query)).collect();
-    (luns, String::new())
+pub fn host(roots: &Roots, queries: &[LunQuery]) -> (Vec<LunFacts>, String) {
+    let system = System::read(roots);
+    let luns = queries.iter().map(|query| lun::facts(&system, query)).collect();
+    (luns, inventory::text(roots, &system, queries))
 }
 
 /// The name of this host.

@@ -18,7 +18,7 @@ use super::relay::{Outgoing, Relay};
 use super::team::{Team, instant_of};
 use super::{DRAIN_LIMIT, hook, thread};
 use crate::engine::WorkEngine;
-use crate::inspect;
+use crate::inspect::{self, Roots};
 
 /// The service. A call that this host refuses is `FAILED_PRECONDITION` with a sentence.
 pub struct AgentService {
@@ -96,7 +96,7 @@ impl Agent for AgentService {
 
     async fn inspect(&self, request: Request<v1::InspectRequest>) -> Result<Response<v1::InspectReply>, Status> {
         let queries: Vec<_> = request.into_inner().luns.into_iter().map(Into::into).collect();
-        let (luns, inventory) = thread::off_thread("inspect", move || inspect::host(&queries))
+        let (luns, inventory) = thread::off_thread("inspect", move || inspect::host(&Roots::default(), &queries))
             .await
             .map_err(|error| refuse(format!("the host cannot be inspected: {error}")))?;
         Ok(Response::new(v1::InspectReply { luns: luns.into_iter().map(Into::into).collect(), inventory }))

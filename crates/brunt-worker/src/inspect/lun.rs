@@ -1,6 +1,7 @@
 //! One lun: what it is, how large, and whether it can be opened.
 
-use std::fs::{self, Metadata, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{Seek, SeekFrom};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -8,24 +9,85 @@ use brunt_plan::work::{LunFacts, LunKind, LunQuery};
 use nix::fcntl::OFlag;
 use nix::unistd::{AccessFlags, access};
 
-use super::Roots;
+use super::device::{Device, Number};
+use super::signature::{self, Part, Verdict};
+use super::system::System;
+use super::usage;
 
 /// Answers one query. Symbolic links are followed.
-pub fn facts(roots: &Roots, query: &LunQuery) -> LunFacts {
+pub fn facts(system: &System, query: &LunQuery) -> LunFacts {
     let path = Path::new(&query.lun);
-    let _ = roots;
     let metadata = fs::metadata(path).ok();
     let kind = metadata.as_ref().map_or(LunKind::Missing, kind);
-    LunFacts {
+    let mut facts = LunFacts {
         sd: query.sd,
         kind,
         size: metadata.as_ref().map_or(0, Metadata::len),
         readable: readable(path, kind),
         writable: writable(path, kind, query.will_write),
-        identity: metadata.as_ref().map(|m| format!("file:{}:{}", m.dev(), m.ino())),
+        identity: metadata.as_ref().map(|file| format!("local:file:{}:{}", Number::of(file.dev()), file.ino())),
         block_size: None,
         refusals: Vec::new(),
         warnings: Vec::new(),
+    };
+    match (&metadata, kind) {
+        (Some(file), LunKind::File) if query.will_write => in_use(&mut facts, query, usage::of_file(system, file)),
+        (Some(file), LunKind::Block) => block(&mut facts, system, query, Number::of(file.rdev())),
+        (Some(file), LunKind::Character) => {
+            facts.size = 0;
+            facts.identity = Some(format!("local:character:{}", Number::of(file.rdev())));
+        }
+        _ => {}
+    }
+    facts
+}
+
+/// Completes the answer about a block device.
+fn block(facts: &mut LunFacts, system: &System, query: &LunQuery, number: Number) {
+    let path = Path::new(&query.lun);
+    let device = system.devices.get(&number);
+    facts.size = device.map(|device| device.size).filter(|size| *size > 0).unwrap_or_else(|| seek_size(path));
+    facts.block_size = device.and_then(Device::block_size);
+    let identity = device.and_then(|device| device.identity.clone());
+    facts.identity = Some(identity.unwrap_or_else(|| format!("local:block:{number}")));
+    if query.will_write {
+        in_use(facts, query, usage::of_device(system, number, path));
+        signatures(facts, system, query, device);
+    }
+}
+
+/// Puts uses among the refusals, or the warnings when they are waived.
+fn in_use(facts: &mut LunFacts, query: &LunQuery, uses: Vec<String>) {
+    for phrase in uses {
+        let text = format!("{} is in use: {phrase}", query.lun);
+        if query.allow_in_use {
+            facts.warnings.push(text);
+        } else {
+            facts.refusals.push(format!("{text}; misc=(allow_in_use={}) writes to it all the same", query.name));
+        }
+    }
+}
+
+/// Looks for what somebody else may have left on a device and its partitions.
+fn signatures(facts: &mut LunFacts, system: &System, query: &LunQuery, device: Option<&Device>) {
+    let parts = device.into_iter().flat_map(|disk| system.partitions(disk));
+    let parts = parts.map(|part| Part { name: part.name.clone(), start: part.start, size: part.size });
+    let parts: Vec<Part> = parts.collect();
+    let found = File::open(&query.lun).and_then(|file| signature::search(&file, facts.size, facts.block_size, &parts));
+    let found = match found {
+        Ok(found) => found,
+        Err(error) => {
+            facts.warnings.push(format!("{} cannot be searched for signatures: {error}", query.lun));
+            return;
+        }
+    };
+    for one in found {
+        let text = format!("{} {}", query.lun, one.text);
+        if one.verdict == Verdict::Refuse && !query.overwrite {
+            facts.refusals.push(format!("{text}; misc=(overwrite={}) writes over it", query.name));
+        } else {
+            facts.warnings.push(text);
+        }
     }
 }
 
@@ -66,9 +128,15 @@ fn open(options: &mut OpenOptions, path: &Path) -> bool {
     options.custom_flags(OFlag::O_NONBLOCK.bits()).open(path).is_ok()
 }
 
+/// Where a missing file would be made.
 fn folder(path: &Path) -> PathBuf {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
         _ => ".".into(),
     }
+}
+
+/// The size as the device itself tells it.
+fn seek_size(path: &Path) -> u64 {
+    File::open(path).and_then(|mut file| file.seek(SeekFrom::End(0))).unwrap_or(0)
 }

@@ -1,0 +1,200 @@
+//! The link against an agent in this process that says what the test wants. The process that the link watches
+//! is `cat`, which ends when it is told.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::process::Stdio;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use brunt_proto::stdio::{Keepalive, channel};
+use brunt_proto::v1::agent_server::{Agent, AgentServer};
+use tokio::process::{ChildStdin, Command};
+use tokio_stream::StreamExt;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::transport::Server;
+use tonic::{Request, Response};
+
+use super::*;
+
+/// An agent with answers made up in advance.
+struct Fake {
+    protocol: u32,
+    /// One facts message for each query, and this many more.
+    surplus: usize,
+    events: Mutex<Option<mpsc::Receiver<Message>>>,
+    delay_ns: Arc<AtomicU64>,
+    leash: Leash,
+}
+
+type Message = Result<v1::WorkerMessage, Status>;
+
+/// Ends process and stream when it is emptied.
+type Leash = Arc<Mutex<Option<(ChildStdin, mpsc::Sender<Message>)>>>;
+
+type Answer<T> = Result<Response<T>, Status>;
+
+#[tonic::async_trait]
+impl Agent for Fake {
+    type EventsStream = ReceiverStream<Message>;
+
+    async fn hello(&self, _: Request<v1::HelloRequest>) -> Answer<v1::HelloReply> {
+        let (version, host_name) = ("9.8.7".into(), "lab7".into());
+        Ok(Response::new(v1::HelloReply { protocol: self.protocol, version, host_name, worker_pids: vec![1] }))
+    }
+
+    async fn ping(&self, _: Request<v1::PingRequest>) -> Answer<v1::PingReply> {
+        Ok(Response::new(v1::PingReply {}))
+    }
+
+    async fn inspect(&self, request: Request<v1::InspectRequest>) -> Answer<v1::InspectReply> {
+        let luns = vec![v1::LunFacts { kind: 1, ..Default::default() }; request.into_inner().luns.len() + self.surplus];
+        Ok(Response::new(v1::InspectReply { luns, inventory: String::new() }))
+    }
+
+    async fn prepare(&self, _: Request<v1::PrepareRequest>) -> Answer<v1::PrepareReply> {
+        Err(Status::failed_precondition("no memory for sd1"))
+    }
+
+    async fn start(&self, request: Request<v1::StartRequest>) -> Answer<v1::StartReply> {
+        if let Some(v1::start_request::When::DelayNs(delay)) = request.into_inner().when {
+            self.delay_ns.store(delay, Ordering::Relaxed);
+        }
+        Ok(Response::new(v1::StartReply {}))
+    }
+
+    async fn events(&self, _: Request<v1::EventsRequest>) -> Answer<Self::EventsStream> {
+        Ok(Response::new(ReceiverStream::new(self.events.lock().unwrap().take().unwrap())))
+    }
+
+    async fn stop(&self, _: Request<v1::StopRequest>) -> Answer<v1::StopReply> {
+        Err(Status::internal("it broke"))
+    }
+
+    async fn run_hook(&self, _: Request<v1::RunHookRequest>) -> Answer<v1::RunHookReply> {
+        Err(Status::unavailable(""))
+    }
+
+    async fn shutdown(&self, _: Request<v1::ShutdownRequest>) -> Answer<v1::ShutdownReply> {
+        *self.leash.lock().unwrap() = None;
+        Ok(Response::new(v1::ShutdownReply {}))
+    }
+}
+
+struct Bench {
+    link: GrpcLink,
+    events: mpsc::Receiver<(usize, LinkEvent)>,
+    leash: Leash,
+    delay_ns: Arc<AtomicU64>,
+}
+
+async fn bench(protocol: u32, surplus: usize, messages: Vec<v1::WorkerMessage>) -> Bench {
+    let delay_ns = Arc::new(AtomicU64::new(0));
+    let mut child = Command::new("cat").stdin(Stdio::piped()).kill_on_drop(true).spawn().unwrap();
+    let (out, messages_out) = mpsc::channel(16);
+    for message in messages {
+        out.try_send(Ok(message)).unwrap();
+    }
+    let leash = Leash::new(Mutex::new(child.stdin.take().map(|stdin| (stdin, out))));
+    let (events, shared) = (Mutex::new(Some(messages_out)), (Arc::clone(&delay_ns), Arc::clone(&leash)));
+    let fake = Fake { protocol, surplus, events, delay_ns: shared.0, leash: shared.1 };
+    let (near, far) = tokio::io::duplex(1 << 16);
+    let incoming = tokio_stream::once(Ok::<_, std::io::Error>(far)).chain(tokio_stream::pending());
+    tokio::spawn(Server::builder().add_service(AgentServer::new(fake)).serve_with_incoming(incoming));
+    let channel = channel(near, Keepalive::default()).await.unwrap();
+    let (log, lines) = mpsc::channel(1);
+    drop(log);
+    let (sender, events) = mpsc::channel(16);
+    let link = GrpcLink::prepare(5, "hosta", lines, sender).connect(Started { child, channel });
+    Bench { link, events, leash, delay_ns }
+}
+
+fn message(event: Option<v1::worker_message::Event>) -> v1::WorkerMessage {
+    v1::WorkerMessage { worker: 2, event }
+}
+
+#[tokio::test]
+async fn another_protocol_is_refused_naming_both_sides() {
+    let bench = bench(PROTOCOL + 1, 0, Vec::new()).await;
+    let text = bench.link.hello().await.unwrap_err().to_string();
+    let version = env!("CARGO_PKG_VERSION");
+    let expected = format!(
+        "master and agent do not match: this is brunt {version} with protocol {PROTOCOL}, host hosta (lab7) has brunt \
+         9.8.7 with protocol {}; install the same version on both",
+        PROTOCOL + 1
+    );
+    assert_eq!(text, expected);
+}
+
+#[tokio::test]
+async fn answers_are_told_from_silence() {
+    let bench = bench(PROTOCOL, 0, Vec::new()).await;
+    assert_eq!(bench.link.prepare(vec![None]).await, Err(LinkError::Refused("no memory for sd1".into())));
+    assert_eq!(bench.link.stop(None).await, Err(LinkError::Broken("host hosta: it broke".into())));
+    let silence = bench.link.run_hook("true".into()).await.unwrap_err().to_string();
+    assert!(silence.starts_with("no answer from the agent: host hosta: "), "{silence}");
+}
+
+#[tokio::test]
+async fn answers_must_fit_the_questions() {
+    let query = LunQuery {
+        sd: 0,
+        name: "sd1".into(),
+        lun: "/x".into(),
+        will_write: false,
+        allow_in_use: false,
+        overwrite: false,
+    };
+    let fits = bench(PROTOCOL, 0, Vec::new()).await;
+    assert_eq!(fits.link.inspect(vec![query.clone()]).await.unwrap().luns.len(), 1);
+    let surplus = bench(PROTOCOL, 1, Vec::new()).await;
+    let text = surplus.link.inspect(vec![query]).await.unwrap_err().to_string();
+    assert!(text.contains("field `luns` of message InspectReply is wrong"), "{text}");
+}
+
+#[tokio::test]
+async fn the_way_there_is_taken_off_the_delay() {
+    let bench = bench(PROTOCOL, 0, Vec::new()).await;
+    bench.link.start(Duration::from_secs(3600)).await.unwrap();
+    let delay = Duration::from_nanos(bench.delay_ns.load(Ordering::Relaxed));
+    assert!(delay < Duration::from_secs(3600) && delay > Duration::from_secs(3500), "{delay:?}");
+    bench.link.start(Duration::ZERO).await.unwrap();
+    assert_eq!(bench.delay_ns.load(Ordering::Relaxed), 0);
+}
+
+#[tokio::test]
+async fn events_before_the_end_come_before_the_loss() {
+    use brunt_plan::work::WorkerEvent;
+    let log = v1::worker_message::Event::Log("hello".into());
+    let mut bench = bench(PROTOCOL, 0, vec![message(Some(log))]).await;
+    bench.link.hello().await.unwrap();
+    let event = LinkEvent::Worker { worker: 2, event: WorkerEvent::Log("hello".into()) };
+    assert_eq!(bench.events.recv().await, Some((5, event)));
+    *bench.leash.lock().unwrap() = None;
+    let lost = LinkEvent::Lost("the agent of host hosta has ended (exit status 0)".into());
+    assert_eq!(bench.events.recv().await, Some((5, lost)));
+    assert_eq!(bench.events.recv().await, None, "nothing comes after a loss");
+}
+
+#[tokio::test]
+async fn an_agent_that_ends_before_its_greeting_is_lost_too() {
+    let mut bench = bench(PROTOCOL, 0, Vec::new()).await;
+    *bench.leash.lock().unwrap() = None;
+    let lost = LinkEvent::Lost("the agent of host hosta has ended (exit status 0)".into());
+    assert_eq!(bench.events.recv().await, Some((5, lost)));
+}
+
+#[tokio::test]
+async fn what_cannot_be_understood_ends_the_link() {
+    let mut bench = bench(PROTOCOL, 0, vec![message(None)]).await;
+    bench.link.hello().await.unwrap();
+    let text = "the agent of host hosta sent what cannot be understood: message WorkerMessage has no field `event`";
+    assert_eq!(bench.events.recv().await, Some((5, LinkEvent::Lost(text.into()))));
+}
+
+#[tokio::test]
+async fn no_loss_after_a_goodbye() {
+    let mut bench = bench(PROTOCOL, 0, Vec::new()).await;
+    bench.link.hello().await.unwrap();
+    bench.link.shutdown().await.unwrap();
+    drop(bench.link);
+    assert_eq!(bench.events.recv().await, None);
+}

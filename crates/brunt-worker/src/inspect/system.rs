@@ -1,0 +1,163 @@
+//! Everything on this host that can hold a device: read once, then asked for each lun.
+
+use std::collections::BTreeMap;
+use std::fs::{self, Metadata};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use super::Roots;
+use super::device::{Device, Number};
+
+/// A mounted file system.
+#[derive(Debug, Clone)]
+pub struct Mount {
+    /// Device number of the file system; not that of a disk for btrfs and network file systems.
+    pub number: Number,
+    /// The device that was mounted, when it is one.
+    pub source: Option<Number>,
+    /// Where.
+    pub target: String,
+}
+
+/// Something that pages are swapped to.
+#[derive(Debug, Clone)]
+pub struct Swap {
+    /// A device.
+    pub device: Option<Number>,
+    /// A file: device number of its file system, and inode.
+    pub file: Option<(u64, u64)>,
+}
+
+/// The devices of this host and their uses.
+#[derive(Debug, Clone, Default)]
+pub struct System {
+    /// All block devices.
+    pub devices: BTreeMap<Number, Device>,
+    /// All mounts that this process sees.
+    pub mounts: Vec<Mount>,
+    /// All swap areas.
+    pub swaps: Vec<Swap>,
+    /// Names of devices that belong to a mounted btrfs, with the name of the file system.
+    pub btrfs: BTreeMap<String, String>,
+}
+
+impl System {
+    /// Reads it. What is not there counts as empty: containers hide much.
+    pub fn read(roots: &Roots) -> Self {
+        let read = |path: &str| fs::read_to_string(roots.proc.join(path)).unwrap_or_default();
+        Self {
+            devices: devices(&roots.sys.join("dev/block")),
+            mounts: read("self/mountinfo").lines().filter_map(mount).collect(),
+            swaps: read("swaps").lines().skip(1).filter_map(swap).collect(),
+            btrfs: btrfs(&roots.sys.join("fs/btrfs")),
+        }
+    }
+
+    /// A device by the kernel's name.
+    pub fn named(&self, name: &str) -> Option<&Device> {
+        self.devices.values().find(|device| device.name == name)
+    }
+
+    /// The partitions of a disk.
+    pub fn partitions<'a>(&'a self, disk: &'a Device) -> impl Iterator<Item = &'a Device> {
+        self.devices.values().filter(|device| device.disk.as_deref() == Some(&disk.name))
+    }
+
+    /// Loop devices over a device or file, `wanted` judging the metadata of what is behind each.
+    pub fn loops_over(&self, wanted: impl Fn(&Metadata) -> bool) -> impl Iterator<Item = &Device> {
+        self.devices.values().filter(move |device| {
+            let behind = device.backing.as_deref().and_then(|path| fs::metadata(path).ok());
+            behind.is_some_and(|metadata| wanted(&metadata))
+        })
+    }
+}
+
+/// The number of the block device that a path leads to.
+pub fn device_number(path: &Path) -> Option<Number> {
+    let metadata = fs::metadata(path).ok()?;
+    metadata.file_type().is_block_device().then(|| Number::of(metadata.rdev()))
+}
+
+fn devices(dir: &Path) -> BTreeMap<Number, Device> {
+    let Ok(entries) = fs::read_dir(dir) else { return BTreeMap::new() };
+    let device = |entry: fs::DirEntry| {
+        let number = Number::parse(entry.file_name().to_str()?)?;
+        Some((number, Device::read(number, &entry.path())?))
+    };
+    entries.filter_map(|entry| device(entry.ok()?)).collect()
+}
+
+/// Reads `36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw` (proc_pid_mountinfo(5)).
+fn mount(line: &str) -> Option<Mount> {
+    let (left, right) = line.split_once(" - ")?;
+    let mut left = left.split(' ');
+    let number = Number::parse(left.nth(2)?)?;
+    let target = unescape(left.nth(1)?);
+    let source = PathBuf::from(unescape(right.split(' ').nth(1)?));
+    Some(Mount { number, source: source.is_absolute().then(|| device_number(&source)).flatten(), target })
+}
+
+/// Reads `/dev/sda2 partition 2097148 0 -2`.
+fn swap(line: &str) -> Option<Swap> {
+    let path = PathBuf::from(unescape(line.split_whitespace().next()?));
+    let metadata = fs::metadata(&path).ok();
+    let file = metadata.filter(|metadata| metadata.is_file()).map(|metadata| (metadata.dev(), metadata.ino()));
+    Some(Swap { device: device_number(&path), file })
+}
+
+/// Blanks come as `\040`.
+fn unescape(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find('\\') {
+        let (before, escape) = rest.split_at(at);
+        out.push_str(before);
+        match escape.get(1..4).and_then(|octal| u8::from_str_radix(octal, 8).ok()) {
+            Some(byte) => {
+                out.push(char::from(byte));
+                rest = escape.get(4..).unwrap_or_default();
+            }
+            None => {
+                out.push('\\');
+                rest = escape.get(1..).unwrap_or_default();
+            }
+        }
+    }
+    out + rest
+}
+
+/// Devices of `/sys/fs/btrfs/UUID/devices`, whose numbers mountinfo does not show.
+fn btrfs(dir: &Path) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    let Ok(systems) = fs::read_dir(dir) else { return found };
+    for system in systems.flatten() {
+        let Ok(devices) = fs::read_dir(system.path().join("devices")) else { continue };
+        for device in devices.flatten() {
+            let names = (device.file_name().into_string(), system.file_name().into_string());
+            if let (Ok(device), Ok(system)) = names {
+                found.insert(device, system);
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mounts_are_read() {
+        let mount = mount("36 35 98:0 /sub /mnt/a\\040b rw,noatime master:1 - ext3 /dev/nowhere rw").unwrap();
+        assert_eq!((mount.number.to_string().as_str(), mount.target.as_str()), ("98:0", "/mnt/a b"));
+        assert_eq!(mount.source, None);
+        assert!(super::mount("garbage").is_none());
+    }
+
+    #[test]
+    fn escapes_are_undone() {
+        assert_eq!(unescape("a\\040b\\134c"), "a b\\c");
+        assert_eq!(unescape("a\\x\\"), "a\\x\\");
+    }
+}
