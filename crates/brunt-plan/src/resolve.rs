@@ -1,5 +1,6 @@
 //! From a plan and what the hosts say about their luns to a plan that can be run.
 
+mod blocks;
 mod format;
 mod identity;
 mod lun;
@@ -165,6 +166,7 @@ impl Plan {
         resolved.scale_max_data();
         if problems.is_empty() {
             problems = preflight::check(&resolved);
+            problems.extend(blocks::check(&resolved));
         }
         if !problems.is_empty() {
             return Err(problems);

@@ -62,8 +62,8 @@ fn rate_text(rate: &Rate) -> String {
     }
 }
 
-/// A number as Vdbench prints loop values: plain below 1024, else with the largest of k, m, g, t, p and three
-/// decimals, of which `.000` is dropped.
+/// A number as Vdbench prints loop values: whole and without its fraction below 1024, else with the largest of k, m, g,
+/// t, p and three decimals, of which `.000` is dropped.
 pub(crate) fn number(n: f64) -> String {
     const UNITS: [(f64, char); 5] = [
         (1_125_899_906_842_624.0, 'p'),
@@ -73,7 +73,7 @@ pub(crate) fn number(n: f64) -> String {
         (1024.0, 'k'),
     ];
     match UNITS.iter().find(|(unit, _)| n >= *unit) {
-        None => format!("{n}"),
+        None => format!("{:.0}", n.trunc()),
         Some((unit, letter)) => {
             let text = format!("{:.3}", n / unit);
             format!("{}{letter}", text.strip_suffix(".000").unwrap_or(&text))
@@ -88,11 +88,11 @@ mod tests {
     #[test]
     fn numbers_use_binary_suffixes_and_drop_zero_decimals() {
         let texts: Vec<String> =
-            [0.0, 512.0, 1023.0, 1024.0, 1536.0, 4096.0, 1_048_576.0, 10_485_760.0, 1_099_511_627_776.0]
+            [0.0, 83.94, 512.0, 1023.0, 1024.0, 1536.0, 4096.0, 1_048_576.0, 10_485_760.0, 1_099_511_627_776.0]
                 .into_iter()
                 .map(number)
                 .collect();
-        assert_eq!(texts, ["0", "512", "1023", "1k", "1.500k", "4k", "1m", "10m", "1t"]);
+        assert_eq!(texts, ["0", "83", "512", "1023", "1k", "1.500k", "4k", "1m", "10m", "1t"]);
     }
 
     #[test]

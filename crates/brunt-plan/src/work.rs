@@ -23,6 +23,18 @@ pub enum OpenFlag {
     Raw(i32),
 }
 
+impl OpenFlag {
+    /// Whether it goes round the page cache: `o_direct`, or its number on x86 and most other machines.
+    pub fn is_direct(self) -> bool {
+        const O_DIRECT: i32 = 0x4000;
+        match self {
+            OpenFlag::Direct => true,
+            OpenFlag::Raw(bits) => bits & O_DIRECT != 0,
+            OpenFlag::Sync | OpenFlag::Fsync => false,
+        }
+    }
+}
+
 /// Transfer sizes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Xfer {

@@ -1,6 +1,6 @@
 //! Which worker does what: threads and generators dealt over hosts and workers.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::threads::{Dealer, requested};
 use super::workers::Workers;
@@ -80,36 +80,27 @@ pub(crate) fn place(plan: &Plan, workers: &Workers, run: &Run) -> Result<Placeme
 
 fn place_all(plan: &Plan, workers: &Workers, run: &Run, sds: &BTreeSet<usize>) -> Result<Placement, Vec<Misfit>> {
     let mut homes = Homes::new(plan, workers, run);
-    let mut users: BTreeMap<usize, BTreeSet<usize>> = sds.iter().map(|sd| (*sd, BTreeSet::new())).collect();
-    for (at, workload) in run.workloads.iter().enumerate() {
-        for sd in &*workload.sds {
-            let Some(users) = users.get_mut(sd) else { continue };
-            if workload.seek.is_sequential() {
-                users.extend(homes.settle(at, workload, *sd));
-            } else {
-                users.extend(seeing(plan, workload, *sd).flat_map(|host| workers.on(host)));
-            }
-        }
-    }
-    let skewed = run.workloads.iter().any(|w| w.skew_given);
-    let mut dealer = Dealer::new(workers, skewed);
+    let users = users(plan, workers, run, sds, &mut homes);
+    let mut dealer = Dealer::new(workers, run.workloads.iter().any(|w| w.skew_given));
     let threads = users.iter().map(|(sd, users)| (*sd, dealer.deal(users, requested(plan, run, *sd)))).collect();
     let mut placement = Placement { threads, instances: Vec::new() };
     let mut misfits = Vec::new();
     for (at, workload) in run.workloads.iter().enumerate() {
         let before = placement.instances.len();
+        let mut allowed = vec![false; plan.hosts.len()];
+        workload.hosts.iter().for_each(|host| allowed[*host] = true);
         for sd in &*workload.sds {
             let Some(threads) = placement.threads.get(sd) else { continue };
             let seen = |worker: &usize| {
                 let host = workers.host_of(*worker);
-                workload.hosts.contains(&host) && plan.sds[*sd].lun[host].is_some()
+                allowed[host] && plan.sds[*sd].lun[host].is_some()
             };
             let instance = |worker| Instance { workload: at, sd: *sd, worker, streams: Vec::new() };
+            let able = threads.keys().copied().filter(seen);
             if workload.seek.is_sequential() {
-                let able: Vec<usize> = threads.keys().copied().filter(seen).collect();
-                placement.instances.extend(homes.of(at, *sd, &able).map(instance));
+                placement.instances.extend(homes.of(at, *sd, &able.collect::<Vec<_>>()).map(instance));
             } else {
-                placement.instances.extend(threads.keys().copied().filter(seen).map(instance));
+                placement.instances.extend(able.map(instance));
             }
         }
         if placement.instances.len() == before {
@@ -117,6 +108,34 @@ fn place_all(plan: &Plan, workers: &Workers, run: &Run, sds: &BTreeSet<usize>) -
         }
     }
     if misfits.is_empty() { Ok(placement) } else { Err(misfits) }
+}
+
+/// The workers that use each SD: one for each sequential stream, all that see it for random work.
+fn users(
+    plan: &Plan,
+    workers: &Workers,
+    run: &Run,
+    sds: &BTreeSet<usize>,
+    homes: &mut Homes,
+) -> BTreeMap<usize, BTreeSet<usize>> {
+    let mut users: BTreeMap<usize, BTreeSet<usize>> = sds.iter().map(|sd| (*sd, BTreeSet::new())).collect();
+    let mut known = HashSet::new();
+    for (at, workload) in run.workloads.iter().enumerate() {
+        let sequential = workload.seek.is_sequential();
+        // Random workloads that share their sets have the same users.
+        if !sequential && !known.insert((workload.sds.as_ptr(), workload.hosts.as_ptr())) {
+            continue;
+        }
+        for sd in &*workload.sds {
+            let Some(users) = users.get_mut(sd) else { continue };
+            if sequential {
+                users.extend(homes.settle(at, workload, *sd));
+            } else {
+                users.extend(seeing(plan, workload, *sd).flat_map(|host| workers.on(host)));
+            }
+        }
+    }
+    users
 }
 
 /// The hosts on which a workload sees an SD.

@@ -37,15 +37,18 @@ impl<'a> Dealer<'a> {
             }
             return dealt;
         }
-        let mut by_host: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-        for worker in users {
-            by_host.entry(self.workers.host_of(*worker)).or_default().push(*worker);
+        let users: Vec<usize> = users.iter().copied().collect();
+        // The users of each host, hosts in order.
+        let by_host: Vec<&[usize]> =
+            users.chunk_by(|a, b| self.workers.host_of(*a) == self.workers.host_of(*b)).collect();
+        let hosts: Vec<usize> = by_host.iter().map(|on_host| self.workers.host_of(on_host[0])).collect();
+        if hosts.is_empty() {
+            return dealt;
         }
         for _ in 0..threads {
-            let next = by_host.range(self.next_host..).next().or_else(|| by_host.iter().next());
-            let Some((host, on_host)) = next else { break };
-            self.next_host = host + 1;
-            if let Some(worker) = on_host.iter().copied().min_by_key(|w| self.load[*w]) {
+            let at = hosts.partition_point(|host| *host < self.next_host) % hosts.len();
+            self.next_host = hosts[at] + 1;
+            if let Some(worker) = by_host[at].iter().copied().min_by_key(|w| self.load[*w]) {
                 self.load[worker] = self.load[worker].saturating_add(1);
                 *dealt.entry(worker).or_insert(0) += 1;
             }

@@ -120,7 +120,7 @@ fn steps(rd: &Rd, timing: Timing, log: &mut Log) -> Option<Vec<RateStep>> {
         log.push(Diag::error("bursts", format!("the steps last {total} s; at most {LONGEST} are possible"), list.span));
         return None;
     }
-    if total > u64::from(timing.elapsed) + u64::from(timing.warmup) {
+    if total > u64::from(timing.elapsed) {
         // Vdbench finds it when the run starts, so that a simulation accepts it.
         log.unsupported(
             Some(list.span),

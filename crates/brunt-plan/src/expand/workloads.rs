@@ -1,6 +1,7 @@
 //! The workloads of a run: WDs found, their SDs and hosts selected, their parameters read.
 
-use std::collections::HashMap;
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use brunt_parm::ast::{Rd, SeekPct, Wd, XferSize};
@@ -40,6 +41,8 @@ pub(crate) struct Wds<'a> {
     /// By WD: hosts, and SDs when the WD has any of its own.
     known_hosts: HashMap<usize, Option<Arc<[usize]>>>,
     known_sds: HashMap<usize, Option<Arc<[usize]>>>,
+    /// Every set once, so that equal ones are kept and compared in one place.
+    sets: RefCell<HashSet<Arc<[usize]>>>,
 }
 
 impl<'a> Wds<'a> {
@@ -54,6 +57,7 @@ impl<'a> Wds<'a> {
             anonymous: Vec::new(),
             known_hosts: HashMap::new(),
             known_sds: HashMap::new(),
+            sets: RefCell::default(),
         };
         for def in &file.wds {
             let Some(name) = &def.name else { continue };
@@ -134,6 +138,17 @@ impl<'a> Wds<'a> {
         }
     }
 
+    /// The one copy of a set.
+    fn shared(&self, set: Vec<usize>) -> Arc<[usize]> {
+        let mut sets = self.sets.borrow_mut();
+        if let Some(known) = sets.get(set.as_slice()) {
+            return Arc::clone(known);
+        }
+        let set: Arc<[usize]> = set.into();
+        sets.insert(Arc::clone(&set));
+        set
+    }
+
     /// The SDs of a list, for messages in the name of a WD. `None` after an error.
     pub(crate) fn find_sds(
         &self,
@@ -153,7 +168,7 @@ impl<'a> Wds<'a> {
             );
         }
         let fine = selection.missing.is_empty() && selection.twice.is_empty() && !selection.found.is_empty();
-        fine.then(|| selection.found.into())
+        fine.then(|| self.shared(selection.found))
     }
 
     fn unknown_sd(&self, selected: &Selected, item: &Spanned<String>) -> Diag {
@@ -180,7 +195,7 @@ impl<'a> Wds<'a> {
             None => (0..self.hosts.list.len()).collect(),
             Some(list) => self.hosts.select(&list.value, log),
         };
-        let found: Option<Arc<[usize]>> = (!found.is_empty()).then(|| found.into());
+        let found: Option<Arc<[usize]>> = (!found.is_empty()).then(|| self.shared(found));
         self.known_hosts.insert(selected.wd, found.clone());
         found
     }
@@ -255,7 +270,7 @@ impl<'a> Wds<'a> {
             }
             return None;
         }
-        Some(left.into())
+        Some(self.shared(left))
     }
 }
 

@@ -30,11 +30,11 @@ pub(crate) fn insert_run(resolved: &mut Resolved, usage: &Usage) {
     let any_small = needed.iter().any(|(_, size)| *size < XFER);
     let mut workloads = Vec::with_capacity(needed.len());
     for (sd, size) in &needed {
-        let xfer = xfer_size(&resolved.plan.settings, any_small, *size);
-        let lun = resolved.luns[*sd].as_mut();
-        if let Some(lun) = lun {
-            lun.largest = lun.largest.max(xfer);
-        }
+        let Some(lun) = &mut resolved.luns[*sd] else { continue };
+        let direct = resolved.plan.sds[*sd].openflags.iter().any(|f| f.is_direct());
+        let smallest = if direct { lun.block.max(SMALL_XFER) } else { SMALL_XFER };
+        let xfer = xfer_size(&resolved.plan.settings, any_small, *size, smallest);
+        lun.largest = lun.largest.max(xfer);
         resolved.plan.wds.push(format!("SD_format_{}", resolved.plan.sds[*sd].name));
         let hosts = (0..used.len()).filter(|host| used[*host][*sd]).collect();
         let skew = 100.0 / needed.len() as f64;
@@ -49,11 +49,11 @@ pub(crate) fn insert_run(resolved: &mut Resolved, usage: &Usage) {
 }
 
 /// 512 bytes when any SD of the format is smaller than 128k, as in Vdbench; also for an SD that would have less than
-/// two blocks of 128k, with which Vdbench refuses every later run.
-fn xfer_size(settings: &Settings, any_small: bool, size: u64) -> u64 {
+/// two blocks of 128k, with which Vdbench refuses every later run. Direct I/O may need more than 512.
+fn xfer_size(settings: &Settings, any_small: bool, size: u64, smallest: u64) -> u64 {
     match settings.format_xfersize {
         Some(asked) if asked > 0 => asked,
-        _ if any_small || size < 2 * XFER => SMALL_XFER,
+        _ if any_small || size < 2 * XFER => smallest,
         _ => XFER,
     }
 }

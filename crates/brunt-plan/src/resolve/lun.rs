@@ -34,6 +34,8 @@ pub(crate) struct Lun {
     pub(crate) read: bool,
     /// Where its format starts, when it is formatted.
     pub(crate) format_from: Option<u64>,
+    /// What direct I/O needs sizes and addresses to be multiples of, bytes; 1 when it is not known.
+    pub(crate) block: u64,
 }
 
 impl Lun {
@@ -47,6 +49,8 @@ impl Lun {
     }
 }
 
+/// Smallest block of direct I/O.
+const SECTOR: u64 = 512;
 /// An interrupted format goes on at a multiple of this.
 const FORMAT_STEP: u64 = 1 << 20;
 
@@ -73,14 +77,20 @@ pub(crate) fn of_sd(
         return Err(problems);
     }
     let nature = if raw(first) { Nature::Raw { block: first.facts.kind == LunKind::Block } } else { Nature::File };
-    let size = usable_size(plan, sd, sightings).map_err(|p| vec![p])?;
-    let mut lun =
-        Lun { nature, size, largest: usage.largest, written: usage.written, read: usage.read, format_from: None };
+    let mut lun = Lun {
+        nature,
+        size: usable_size(plan, sd, sightings).map_err(|p| vec![p])?,
+        largest: usage.largest,
+        written: usage.written,
+        read: usage.read,
+        format_from: None,
+        block: sightings.iter().filter_map(|s| s.facts.block_size).max().unwrap_or(1).max(1).into(),
+    };
     let needs = match lun.nature {
         Nature::File => format_of_file(plan, at, &mut lun, sightings, notices).map_err(|p| vec![p])?,
         _ => {
             lun.format_from = (plan.settings.format_sds == Some(true)).then_some(0);
-            warn_if_small(plan, sd, size, sightings, notices);
+            warn_if_small(plan, sd, lun.size, sightings, notices);
             Vec::new()
         }
     };
@@ -111,6 +121,7 @@ fn simulated(plan: &Plan, sd: &Sd, usage: SdUse) -> Result<Lun, SetupProblem> {
         written: usage.written,
         read: usage.read,
         format_from: (plan.settings.format_sds == Some(true)).then_some(0),
+        block: 1,
     })
 }
 
@@ -177,6 +188,11 @@ fn format_of_file(
     notices: &mut Vec<SetupNotice>,
 ) -> Result<Vec<FormatNeed>, SetupProblem> {
     let sd = &plan.sds[at];
+    if sd.openflags.iter().any(|f| f.is_direct()) {
+        // The odd end of a file cannot be written with direct I/O.
+        lun.block = lun.block.max(SECTOR);
+        lun.size -= lun.size % lun.block;
+    }
     let small: Vec<&Sighting> = sightings.iter().filter(|s| s.facts.size < lun.size).collect();
     if plan.settings.format_sds == Some(true) {
         lun.format_from = Some(0);

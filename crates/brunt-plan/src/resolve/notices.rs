@@ -41,7 +41,7 @@ fn look(resolved: &Resolved, run: &Run, workload: &Workload, fills: bool, found:
         let Some(lun) = &resolved.luns[*at] else { continue };
         let flags = shares::flags(run, workload, sd, lun);
         match lun.nature {
-            Nature::File if run.kind == RunKind::Normal && !flags.iter().any(is_direct) => {
+            Nature::File if run.kind == RunKind::Normal && !flags.iter().any(|f| f.is_direct()) => {
                 found.cached.insert(*at);
             }
             Nature::Raw { block: true }
@@ -54,16 +54,6 @@ fn look(resolved: &Resolved, run: &Run, workload: &Workload, fills: bool, found:
         if let Some(bytes) = area::head(run, workload, lun, sd.range).filter(|_| fills) {
             found.heads.entry(bytes).or_default().insert(*at);
         }
-    }
-}
-
-/// Whether a flag goes round the page cache: `o_direct`, or its number on this kind of machine.
-fn is_direct(flag: &OpenFlag) -> bool {
-    const O_DIRECT: i32 = 0x4000;
-    match flag {
-        OpenFlag::Direct => true,
-        OpenFlag::Raw(bits) => bits & O_DIRECT != 0,
-        OpenFlag::Sync | OpenFlag::Fsync => false,
     }
 }
 
@@ -99,6 +89,7 @@ fn words(resolved: &Resolved, found: &Found) -> Vec<SetupNotice> {
             ),
         });
     }
+    notices.extend(formats_on_one_host(resolved));
     for (bytes, sds) in &found.heads {
         notices.push(SetupNotice {
             warning: false,
@@ -111,6 +102,26 @@ fn words(resolved: &Resolved, found: &Found) -> Vec<SetupNotice> {
         });
     }
     notices
+}
+
+/// A file that several machines miss is made on one of them only, since an SD is one storage that all its hosts see.
+fn formats_on_one_host(resolved: &Resolved) -> Option<SetupNotice> {
+    let system = |host: usize| resolved.plan.hosts[host].system.as_str();
+    let mut first: BTreeMap<usize, &str> = BTreeMap::new();
+    let mut several = BTreeSet::new();
+    for need in &resolved.formats {
+        if *first.entry(need.sd).or_insert_with(|| system(need.host)) != system(need.host) {
+            several.insert(need.sd);
+        }
+    }
+    (!several.is_empty()).then(|| SetupNotice {
+        warning: true,
+        code: "format-on-one-host",
+        text: format!(
+            "{}: the file is made on one host and must be the same one on all; give each host an SD of its own if it is not",
+            names(resolved, &several)
+        ),
+    })
 }
 
 fn names(resolved: &Resolved, sds: &BTreeSet<usize>) -> String {

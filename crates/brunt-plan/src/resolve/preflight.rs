@@ -7,6 +7,7 @@ use crate::deal::area::Claim;
 use crate::deal::place::place;
 use crate::deal::workers::Workers;
 use crate::deal::{misfits, shares};
+use crate::plan::{Run, Workload};
 
 /// Checks the areas and the dealing of every run. Runs that differ in nothing that matters are checked once.
 pub(crate) fn check(resolved: &Resolved) -> Vec<SetupProblem> {
@@ -14,6 +15,7 @@ pub(crate) fn check(resolved: &Resolved) -> Vec<SetupProblem> {
     let workers = Workers::of(plan);
     let mut problems: Vec<SetupProblem> = Vec::new();
     let mut known = HashSet::new();
+    let mut placed = HashSet::new();
     for run in &plan.runs {
         for workload in &run.workloads {
             // Without the SDs' own values, which are the same for the same set of SDs.
@@ -38,6 +40,7 @@ pub(crate) fn check(resolved: &Resolved) -> Vec<SetupProblem> {
             }
         }
         if may_not_fit(resolved, run, &workers)
+            && placed.insert(PlacementKey::of(run))
             && let Err(found) = place(plan, &workers, run)
         {
             problems.extend(misfits(plan, run, &found));
@@ -46,16 +49,47 @@ pub(crate) fn check(resolved: &Resolved) -> Vec<SetupProblem> {
     problems
 }
 
-/// Whether dealing can fail: with streams, or with fewer threads than workers, or with absurdly many.
-fn may_not_fit(resolved: &Resolved, run: &crate::plan::Run, workers: &Workers) -> bool {
-    let few_or_many = |threads: u32| (threads as usize) < workers.total() || threads > u32::from(u16::MAX);
+/// What the dealing of a run depends on: runs that differ only in rates, sizes or shares are dealt alike.
+#[derive(PartialEq, Eq, Hash)]
+struct PlacementKey {
+    threads: Option<u32>,
+    workloads: Vec<WorkloadKey>,
+}
+
+/// What the dealing of a workload depends on, its sets by where they are kept.
+#[derive(PartialEq, Eq, Hash)]
+struct WorkloadKey {
+    sds: *const usize,
+    hosts: *const usize,
+    sequential: bool,
+    skewed: bool,
+    streams: Option<u32>,
+}
+
+impl PlacementKey {
+    fn of(run: &Run) -> Self {
+        let of_workload = |w: &Workload| WorkloadKey {
+            sds: w.sds.as_ptr(),
+            hosts: w.hosts.as_ptr(),
+            sequential: w.seek.is_sequential(),
+            skewed: w.skew_given,
+            streams: w.streams,
+        };
+        Self { threads: run.threads, workloads: run.workloads.iter().map(of_workload).collect() }
+    }
+}
+
+/// Whether dealing can fail: with streams, or absurdly many threads, or with fewer threads than workers when workloads
+/// run on different hosts.
+fn may_not_fit(resolved: &Resolved, run: &Run, workers: &Workers) -> bool {
+    if run.workloads.iter().any(|w| w.streams.is_some()) {
+        return true;
+    }
+    let same_hosts = run.workloads.windows(2).all(|pair| pair[0].hosts == pair[1].hosts);
+    let critical =
+        |threads: u32| threads > u32::from(u16::MAX) || (!same_hosts && (threads as usize) < workers.total());
     match run.threads {
-        Some(threads) => few_or_many(threads) || run.workloads.iter().any(|w| w.streams.is_some()),
-        None => {
-            let sds = run.workloads.iter().flat_map(|w| w.sds.iter());
-            run.workloads.iter().any(|w| w.streams.is_some())
-                || (workers.total() > 1 || sds.clone().any(|sd| resolved.plan.sds[*sd].threads > u32::from(u16::MAX)))
-                    && sds.clone().any(|sd| few_or_many(resolved.plan.sds[*sd].threads))
-        }
+        Some(threads) => critical(threads),
+        None => run.workloads.iter().flat_map(|w| w.sds.iter()).any(|sd| critical(resolved.plan.sds[*sd].threads)),
     }
 }

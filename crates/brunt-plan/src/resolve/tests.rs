@@ -325,3 +325,39 @@ fn maxdata_up_to_a_hundred_is_a_multiple_of_the_size() {
     let resolved = resolved(&parms);
     assert_eq!(resolved.plan.runs[0].max_data, [(MaxDataKind::Both, f64::from(40 << 20)), (MaxDataKind::Read, 5000.0)]);
 }
+
+#[test]
+fn direct_io_keeps_to_the_block_size() {
+    let block = |q: &LunQuery, kind, size| LunFacts { block_size: Some(4096), ..facts(q, kind, size) };
+    // An odd size: the end that cannot be written is left out, so that the second execution finds nothing to do.
+    let mut parms = one(sized("sd1", 3_000_000), wd("wd1", &["sd1"]));
+    parms.sds[0].openflags = words(&["o_direct"]);
+    let plan = planned(&parms);
+    let missing = answers(&plan, |_, q| block(q, LunKind::Missing, 0));
+    assert_eq!(generator(&plan.resolve(&missing).unwrap(), 0).miss.high, 2_998_272);
+    let plan = planned(&parms);
+    let there = answers(&plan, |_, q| block(q, LunKind::File, 2_998_272));
+    assert_eq!(plan.resolve(&there).unwrap().plan.runs[0].name, "rd1");
+
+    // A format in small blocks uses the device's.
+    let mut small = parms.clone();
+    small.sds[0].size = some(100 << 10);
+    let plan = planned(&small);
+    let missing = answers(&plan, |_, q| block(q, LunKind::Missing, 0));
+    assert_eq!(generator(&plan.resolve(&missing).unwrap(), 0).xfer, Xfer::Fixed(4096));
+
+    // A workload in smaller blocks cannot work.
+    parms.wds = vec![moving("wd1", &["sd1"], 512, SeekPct::Percent(100.0))];
+    let problems = refused(&parms, |_, q| block(q, LunKind::File, 4 << 20));
+    insta::assert_snapshot!(text(&problems), @"Setup: rd=rd1: sd=sd1: a transfer size of 512 is no multiple of its block size 4096, which o_direct needs");
+}
+
+#[test]
+fn a_file_that_two_machines_miss_is_made_on_one() {
+    let parms = on_two_hosts(one(sized("sd1", 1 << 20), wd("wd1", &["sd1"])));
+    let resolved = resolved_as(&parms, LunKind::Missing, 0);
+    assert_eq!(resolved.formats.len(), 2);
+    let deal = resolved.deal(0, 0, 0.0, None).unwrap();
+    assert_eq!(deal.shares.iter().flatten().flatten().count(), 1);
+    assert!(resolved.notices.iter().any(|n| n.code == "format-on-one-host"));
+}
