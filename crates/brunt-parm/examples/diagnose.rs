@@ -1,4 +1,5 @@
-//! Prints what is wrong with parameter files: `diagnose FILE…`, or `diagnose --ast FILE…`.
+//! Prints what is wrong with parameter files: `diagnose FILE…`; with `--ast` also what was
+//! understood, with `--echo` only the lines of `parmfile.html`.
 
 #![allow(clippy::print_stdout)]
 
@@ -23,16 +24,21 @@ impl Reader for Disk {
 
 fn main() {
     let mut input = Input::default();
-    let mut ast = false;
+    let (mut ast, mut echo) = (false, false);
     for argument in std::env::args().skip(1) {
         match argument.split_once('=') {
             _ if argument == "--ast" => ast = true,
+            _ if argument == "--echo" => echo = true,
             _ if argument.starts_with('+') => input.rd_extra = Some(argument[1..].to_owned()),
             Some((key, value)) => input.substitutions.push((key.to_owned(), value.to_owned())),
             None => input.files.push(argument),
         }
     }
     let parsed = parse(&input, &Disk);
+    if echo {
+        parsed.echo.iter().for_each(|line| println!("{line}"));
+        return;
+    }
     for diag in &parsed.diags {
         println!("{}\n", render(diag, &parsed.sources, false));
     }

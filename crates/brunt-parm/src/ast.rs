@@ -422,9 +422,9 @@ pub struct Rd {
     pub wds: List<String>,
     /// `sd=`: names and wildcards, or one of `single`, `range`, `setsofN`.
     pub sds: List<String>,
-    /// `iorate=`: the values; for `variable` the raw pairs are in `bursts`.
+    /// `iorate=`: the values; `None` with `distribution=variable`, whose pairs are in `bursts`.
     pub iorate: List<IoRate>,
-    /// Whether `iorate=` was (or was inherited from) a list in parentheses, so that it is a loop.
+    /// Whether `iorate=` (its own or inherited) has more than one value, so that it is a loop.
     pub iorate_is_list: bool,
     /// `iorate=(rate,seconds,…)` of `distribution=variable`.
     pub bursts: List<Num>,

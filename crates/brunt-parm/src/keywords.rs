@@ -323,6 +323,7 @@ mod tests {
             (General, "repo", "report"),
             (General, "report_", "report_run_totals"),
             (General, "dedupwhatever", "dedup"),
+            (General, "dedupunit", "dedupunit"),
             (General, "concatenate", "concatenatesds"),
             (General, "data_error", "data_errors"),
             (General, "startc", "-"),

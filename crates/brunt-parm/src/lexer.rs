@@ -6,6 +6,7 @@ use std::ops::Range;
 use crate::diag::Diag;
 use crate::problems::Problems;
 use crate::source::Span;
+use crate::suggest;
 use crate::text::Mapped;
 
 /// One value, or one item of a list, without its quotes.
@@ -129,7 +130,7 @@ impl Lexer<'_> {
         let mut diag =
             Diag::error("no-keyword", format!("expected `keyword=value`, found `{found}`"), self.span(range.clone()))
                 .label("no `=` behind it");
-        diag = match missing_equals(found) {
+        diag = match suggest::missing_equals(found) {
             Some(mended) => diag.fix(self.span(range), mended).help("put an `=` between keyword and value"),
             None => diag.help("a comment begins with `*`, `#` or `/`, on each of its lines; no blanks around `=`"),
         };
@@ -166,8 +167,8 @@ impl Lexer<'_> {
             }
             scan.take(c, at);
         }
-        if scan.depth > 0 {
-            return self.unclosed(scan.opened);
+        if scan.depth > 0 && !self.unclosed(scan.opened) {
+            return None;
         }
         self.at = end;
         Some((vec![self.item(start..end)], false, start..end))
@@ -193,7 +194,14 @@ impl Lexer<'_> {
                 return self.after_list(items, start..at + 1);
             }
         }
-        self.unclosed(start)
+        if !self.unclosed(start) {
+            return None;
+        }
+        let end = self.text.len();
+        if item < end {
+            items.push(self.item(item..end));
+        }
+        self.after_list(items, start..end)
     }
 
     /// Checks what stands behind a closed list, and that no item of it is empty.
@@ -233,17 +241,28 @@ impl Lexer<'_> {
         );
     }
 
-    /// Reports a parenthesis that is never closed, and goes on at the next `keyword=`.
-    fn unclosed(&mut self, opened: usize) -> Option<(Vec<Item>, bool, Range<usize>)> {
+    /// Reports a parenthesis that is never closed.
+    ///
+    /// With nothing behind it on its line the value is complete; else this goes on at the next
+    /// `keyword=` and says so by `false`.
+    fn unclosed(&mut self, opened: usize) -> bool {
         let resume = self.next_keyword(opened);
+        let complete = resume == self.text.len();
         self.at = resume;
+        let close = if complete { self.text.trim_end_matches(',').len() } else { resume };
+        let new = if complete { Diag::warning } else { Diag::error };
+        let place = self.span(opened..opened + 1);
+        if complete && close < self.text.len() && self.problems.has_behind("ignored-text", place) {
+            // A comma at the end of the input: what followed it was cut off, and that was said.
+            return true;
+        }
         self.problems.push(
-            Diag::error("unclosed-parenthesis", "this `(` is never closed", self.span(opened..opened + 1))
+            new("unclosed-parenthesis", "this `(` is never closed".to_owned(), place)
                 .label("no `)` on this line")
                 .help("a list goes on in the next line only when a comma ends this one")
-                .fix(self.span(resume..resume), ")"),
+                .fix(self.span(close..close), ")"),
         );
-        None
+        complete
     }
 
     /// The comma before the next thing that looks like `keyword=`, or the end.
@@ -311,18 +330,6 @@ impl Scan {
     }
 }
 
-/// `threads4` is `threads=4` without its `=`.
-fn missing_equals(word: &str) -> Option<String> {
-    use crate::keywords::{Section, is_full_name};
-    let lower = word.to_ascii_lowercase();
-    let split = (2..lower.len()).rev().filter(|n| lower.is_char_boundary(*n)).find(|&n| {
-        let value = &lower[n..];
-        value.starts_with(|c: char| c.is_ascii_digit() || c == '(')
-            && Section::ALL.into_iter().any(|s| is_full_name(s, &lower[..n]))
-    })?;
-    Some(format!("{}={}", &word[..split], &word[split..]))
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
@@ -378,6 +385,9 @@ mod tests {
             ("aa=x(5,bb=6", "unclosed-parenthesis", vec!["bb"]),
             ("aa=(5)x,bb=6", "text-after-list", vec!["bb"]),
             ("aa=(5,,6),bb=6", "empty-item", vec!["bb"]),
+            ("bb=6,aa=(5,6", "unclosed-parenthesis", vec!["bb", "aa"]),
+            ("bb=6,aa=(5,6,", "unclosed-parenthesis", vec!["bb", "aa"]),
+            ("bb=6,aa=x(5", "unclosed-parenthesis", vec!["bb", "aa"]),
         ] {
             let (params, codes) = lex(text);
             assert_eq!(codes, [code], "{text}");

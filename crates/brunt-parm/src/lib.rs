@@ -53,15 +53,18 @@ pub struct Parsed {
     pub file: ParmFile,
     /// All problems, in the order of the text.
     pub diags: Vec<Diag>,
-    /// Every text that was read.
+    /// Every text that was read; the first is the command line (`-f` files, variables, `+`).
     pub sources: SourceMap,
-    /// The lines of `parmfile.html`.
+    /// The lines of `parmfile.html`, from the blank line behind its title on.
     pub echo: Vec<String>,
-    /// The lines of `parmscan.html`, without their times.
+    /// The lines of `parmscan.html`, without their times; they end with the parameter of the first error.
     pub scan: Vec<String>,
 }
 
 /// Reads the files and says what they mean and what is wrong with them.
+///
+/// With an error among the problems the definitions are those that could be read; a field whose value was
+/// refused is empty.
 pub fn parse(input: &Input, reader: &dyn Reader) -> Parsed {
     let mut sources = SourceMap::default();
     let command_line = CommandLine::new(input, &mut sources);

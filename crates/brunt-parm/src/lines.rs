@@ -121,7 +121,10 @@ fn check_quotes(line: &Mapped, end: usize, problems: &mut Problems) {
 fn check_ignored(line: &Mapped, end: usize, problems: &mut Problems) -> bool {
     let text = line.as_str();
     let rest = text[end..].trim_matches(is_blank);
-    if is_comment(rest) || !has_parameter(rest) {
+    // A blank before the `=` is an error of its own.
+    // Nor is a list that a blank cuts in two a comment.
+    let cut = is_open(&text[..end]);
+    if is_comment(rest) || rest.starts_with('=') || !(cut || has_parameter(rest)) {
         return false;
     }
     let start = text.len() - text[end..].trim_start_matches(is_blank).len();
@@ -135,18 +138,32 @@ fn check_ignored(line: &Mapped, end: usize, problems: &mut Problems) -> bool {
     } else {
         diag.label("ignored")
     };
-    let glue = if text[..end].ends_with([',', '=']) || rest.starts_with([',', '=']) { "" } else { "," };
+    let glue = if text[..end].ends_with([',', '=']) || rest.starts_with(',') { "" } else { "," };
     problems.push(diag.help("remove the blank, or begin the comment with `*`").fix(line.span(end..start), glue));
     true
+}
+
+/// Whether a parenthesis is open at the end of a text.
+fn is_open(text: &str) -> bool {
+    let (mut quoted, mut depth) = (false, 0_i64);
+    for c in text.chars() {
+        match c {
+            '"' => quoted = !quoted,
+            '(' if !quoted => depth += 1,
+            ')' if !quoted => depth -= 1,
+            _ => {}
+        }
+    }
+    depth > 0
 }
 
 /// Whether a text holds `keyword=`.
 fn has_parameter(text: &str) -> bool {
     text.match_indices('=').any(|(at, _)| {
         let before = &text[..at];
-        let start = before.rfind(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).map_or(0, |i| i + 1);
-        let word = before[start..].to_ascii_lowercase();
-        at == 0 || Section::ALL.into_iter().any(|s| keywords::lookup(s, &word).is_some())
+        let stem = before.trim_end_matches(|c: char| c.is_ascii_alphanumeric() || c == '_');
+        let word = before[stem.len()..].to_ascii_lowercase();
+        Section::ALL.into_iter().any(|s| keywords::lookup(s, &word).is_some())
     })
 }
 
@@ -198,6 +215,7 @@ mod tests {
             (vec!["rd=a,iorate=100,".into()], vec!["ignored-text"])
         );
         assert_eq!(join(&["sd=a,lun=\"/x y\"\tmy=disk"], None), (vec!["sd=a,lun=\"/x y\"".into()], vec![]));
+        assert_eq!(join(&["rd=a,iorate=(1, 2)"], None), (vec!["rd=a,iorate=(1,".into()], vec!["ignored-text"]));
         assert_eq!(join(&["rd=a * elapsed=4"], None), (vec!["rd=a".into()], vec![]));
     }
 

@@ -161,7 +161,7 @@ pub(crate) fn names(items: &[Item]) -> Listed<String> {
             remarks.push((Remark::Zeros, item.span));
         }
         // The first name stands as it was written, the others have no leading zeros.
-        let first = &item.text[..item.text.find('-').unwrap_or(0)];
+        let first = &item.text[..item.dashes[0]];
         out.push(Spanned::new(first.to_owned(), item.span));
         out.extend((from + 1..=to).map(|n| Spanned::new(format!("{prefix}{n}"), item.span)));
     }

@@ -46,8 +46,6 @@ struct Draft<T> {
     keep: bool,
     /// Keywords that were given here and not inherited.
     own: Vec<&'static str>,
-    /// Whether it belongs to file system workloads.
-    files: bool,
 }
 
 impl<T> Draft<T> {
@@ -172,7 +170,8 @@ impl Parser {
         if self.skipping {
             return;
         }
-        let Some(keyword) = keywords::lookup(self.section, &param.key) else {
+        // An include is read before lines are parsed; what is met here did not look like one.
+        let Some(keyword) = keywords::lookup(self.section, &param.key).filter(|k| k.name != "include") else {
             return self.unknown(param);
         };
         if self.section != Section::General && matches!(self.current, Current::None) {
@@ -181,13 +180,20 @@ impl Parser {
         }
         self.note_spelling(keyword, param);
         if let Status::Refused(why) = keyword.status {
-            self.problems.push(
-                Diag::error("refused", format!("`{}=` is refused: {why}", keyword.name), param.span)
-                    .label("not supported"),
-            );
+            let message = format!("`{}=` is refused", keyword.name);
+            self.problems.push(Diag::error("refused", message, param.span).label(why));
             return;
         }
         let value = Value { name: keyword.name, param, time: keyword.form == keywords::Form::Seconds };
+        let errors = self.problems.errors();
+        self.dispatch(keyword, value);
+        // What a run does not use depends on the rest of it, and is said at its end.
+        if self.problems.errors() == errors && self.section != Section::Rd {
+            self.note_accepted(keyword, param);
+        }
+    }
+
+    fn dispatch(&mut self, keyword: &'static Keyword, value: Value<'_>) {
         match std::mem::take(&mut self.current) {
             Current::None => self.general(keyword, value),
             Current::Hd(mut draft) => {
@@ -261,7 +267,7 @@ impl Parser {
             ($kind:ident, $default:ident) => {{
                 let mut value = self.defaults.$default.clone();
                 value.name = (!is_default).then(|| name.clone());
-                Current::$kind(Draft { value, name, is_default, keep, own, files: false })
+                Current::$kind(Draft { value, name, is_default, keep, own })
             }};
         }
         self.current = match section {
@@ -324,6 +330,19 @@ impl Parser {
             return false;
         }
         if let Some(first) = self.names.get(&(section, text.clone())) {
+            if *first == name.span {
+                self.problems.once(
+                    &text,
+                    Diag::error(
+                        "same-for-each-host",
+                        format!("`{text}` is repeated for each host, always by this name"),
+                        name.span,
+                    )
+                    .label("needs `$host` or `#host` in it")
+                    .help("a definition that holds `$host`, `!host` or `#host` is repeated for each host"),
+                );
+                return false;
+            }
             let upper = section.starter().to_uppercase();
             let mut diag = Diag::error(
                 "duplicate-name",

@@ -45,6 +45,12 @@ impl Problems {
         self.list.iter().any(|d| d.code == code)
     }
 
+    /// Whether there is a problem with this code behind a place.
+    pub(crate) fn has_behind(&self, code: &str, place: Span) -> bool {
+        let behind = |s: Span| s.file == place.file && s.start > place.start;
+        self.list.iter().any(|d| d.code == code && d.span.is_some_and(behind))
+    }
+
     /// A value of the wrong kind.
     pub(crate) fn bad_value(&mut self, keyword: &str, span: Span, found: &str, wanted: &str) {
         if found.starts_with(['$', '!']) && self.has("unknown-variable") {

@@ -123,3 +123,37 @@ fn included_from(diag: &Diag, sources: &SourceMap) -> Option<String> {
     }
     (!places.is_empty()).then(|| format!("included from {}", places.join(", included from ")))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::FileId;
+
+    fn sources() -> SourceMap {
+        let mut sources = SourceMap::default();
+        let text = "sd=é1,lun=/x\nwd=w,sd=é1,banana=7\n".to_owned();
+        sources.add(Source { name: "p".to_owned(), text, included_from: None });
+        sources
+    }
+
+    #[test]
+    fn colors_only_when_asked() {
+        let diag =
+            Diag::error("unknown-keyword", "unknown keyword `banana`", Span { file: FileId(0), start: 26, end: 32 });
+        let plain = render(&diag, &sources(), false);
+        assert!(plain.contains(" --> p:2:12"), "columns are characters: {plain}");
+        assert!(!plain.contains('\u{1b}'));
+        assert!(render(&diag, &sources(), true).contains('\u{1b}'));
+    }
+
+    #[test]
+    fn places_that_do_not_exist_are_survived() {
+        for (file, start, end) in [(7, 0, 1), (0, 4, 4), (0, 400, 500), (0, 4, 2)] {
+            let span = Span { file: FileId(file), start, end };
+            let diag = Diag::error("x", "y", span).label("z").fix(span, "w").related(span, "v");
+            assert!(render(&diag, &sources(), false).starts_with("error[x]: y"));
+        }
+        let nowhere = Diag::new(Severity::Warning, "x", "y", None).help("h");
+        assert!(render(&nowhere, &sources(), false).contains("help: h"));
+    }
+}

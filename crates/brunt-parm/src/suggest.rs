@@ -1,4 +1,6 @@
-//! The nearest name to one that is not known.
+//! What was probably meant.
+
+use crate::keywords::{Section, is_full_name};
 
 /// The candidate nearest to `word`, when it is near enough to be meant.
 pub(crate) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
@@ -32,6 +34,17 @@ fn distance(a: &str, b: &str) -> usize {
     last[b.len()]
 }
 
+/// `threads4` is `threads=4` without its `=`.
+pub(crate) fn missing_equals(word: &str) -> Option<String> {
+    let lower = word.to_ascii_lowercase();
+    let split = (2..lower.len()).rev().filter(|n| lower.is_char_boundary(*n)).find(|&n| {
+        let value = &lower[n..];
+        value.starts_with(|c: char| c.is_ascii_digit() || c == '(')
+            && Section::ALL.into_iter().any(|s| is_full_name(s, &lower[..n]))
+    })?;
+    Some(format!("{}={}", &word[..split], &word[split..]))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -44,5 +57,14 @@ mod tests {
         assert_eq!(nearest("ioratte", all), Some("iorate"));
         assert_eq!(nearest("banana", all), None);
         assert_eq!(nearest("", all), None);
+    }
+
+    #[test]
+    fn an_equals_sign_is_put_back() {
+        assert_eq!(missing_equals("threads4").as_deref(), Some("threads=4"));
+        assert_eq!(missing_equals("XferSize(4k").as_deref(), Some("XferSize=(4k"));
+        for word in ["sizes", "4", "é4", "banana4"] {
+            assert_eq!(missing_equals(word), None, "{word}");
+        }
     }
 }

@@ -145,10 +145,14 @@ impl Value<'_> {
     /// One whole number, not below `least`; fractions are cut off.
     pub(crate) fn whole(&self, least: u64, problems: &mut Problems) -> Opt<u64> {
         let num = self.float(f64::NEG_INFINITY, problems)?;
-        whole(num.value).filter(|n| *n >= least).map(|n| Spanned::new(n, num.span)).or_else(|| {
-            self.too_small(num.value, least as f64, num.span, problems);
-            None
-        })
+        match whole(num.value) {
+            Some(n) if n >= least => return Some(Spanned::new(n, num.span)),
+            None if num.value > 0.0 => {
+                problems.bad_value(self.name, num.span, &num.value.to_string(), "a smaller number");
+            }
+            _ => self.too_small(num.value, least as f64, num.span, problems),
+        }
+        None
     }
 
     /// As [`Value::whole`], within 32 bits.
@@ -239,11 +243,8 @@ impl Value<'_> {
 
     fn too_small(&self, found: f64, least: f64, span: Span, problems: &mut Problems) {
         problems.push(
-            Diag::error("too-small", format!("`{}={found}` is too small", self.name), span).label(if found > least {
-                "too large".to_owned()
-            } else {
-                format!("must be at least {least}")
-            }),
+            Diag::error("too-small", format!("`{}={found}` is too small", self.name), span)
+                .label(format!("must be at least {least}")),
         );
     }
 
@@ -285,7 +286,9 @@ impl Value<'_> {
             }
             Flaw::Step => Diag::error("bad-step", format!("the range of `{name}=` never ends"), span)
                 .label("ends and step must be above 0"),
-            Flaw::TooMany => Diag::error("too-many", format!("`{name}=` has more than 100000 values"), span),
+            Flaw::TooMany => Diag::error("too-many", format!("`{name}=` has more than 100000 values"), span)
+                .label("from here on")
+                .help("use a larger step, or `d` to double"),
             Flaw::NameRange(text) => Diag::error("bad-name-range", format!("`{text}` is not a range of names"), span)
                 .label("a range is prefix and number on both sides, such as `sd1-sd5`")
                 .help("quote a name that has a dash in it")

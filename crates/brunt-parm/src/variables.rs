@@ -72,9 +72,15 @@ impl Variables {
             let mut diag =
                 Diag::error("unknown-variable", format!("variable `{sign}{name}` has no value"), text.span(at..end))
                     .label("not given on the command line");
-            diag = match suggest::nearest(&name, self.list.iter().map(|v| v.key.as_str())) {
-                Some(near) => diag.fix(text.span(at..end), format!("{sign}{near}")).help(format!("`{near}` is given")),
-                None => diag.help(format!("add `{name}=VALUE` to the command line")),
+            diag = if name.is_empty() {
+                diag.help("a `$` or `!` right behind an `=` begins a variable")
+            } else {
+                match suggest::nearest(&name, self.list.iter().map(|v| v.key.as_str())) {
+                    Some(near) => {
+                        diag.fix(text.span(at..end), format!("{sign}{near}")).help(format!("`{near}` is given"))
+                    }
+                    None => diag.help(format!("add `{name}=VALUE` to the command line")),
+                }
             };
             problems.push(diag);
         }

@@ -72,6 +72,11 @@ fn real_files_are_read_as_the_original_reads_them() {
         let parsed = read(&corpus, number);
         let said = errors(&parsed);
         if kind != "raw" {
+            // Nothing but what is not in this version yet.
+            let others = parsed.diags.iter().any(|d| d.severity == Severity::Error && d.code != "not-yet");
+            if verdict == "accept" && others {
+                wrong.push(format!("{number} is refused:\n{said}"));
+            }
             continue;
         }
         seen += 1;

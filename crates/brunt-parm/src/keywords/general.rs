@@ -13,7 +13,14 @@ pub(super) const TABLE: &[Keyword] = &[
     kw("compression", Form::Percent, "obsolete: what remains after compression; becomes compratio=100/n").exact(),
     kw("compratio", Form::Number, "compression ratio of the data written; 1 is incompressible").default("1"),
     kw("compressionseed", Form::Special("n | tod"), "seed of the data pattern").accepted(LATER_DATA),
-    kw("dedup", Form::Special("dedupratio=n,dedupunit=bytes,… | (ratio=n,…)"), "deduplication of the data written")
+    kw("dedupratio", Form::Number, "how often each block of data is written").exact().accepted(LATER_DATA),
+    kw("dedupunit", Form::Bytes, "size of the blocks that repeat").exact().accepted(LATER_DATA),
+    kw("dedupsets", Form::Special("n | percent%"), "how many different blocks repeat").exact().accepted(LATER_DATA),
+    kw("deduphotsets", Form::Special("(n,blocks,…)"), "sets that repeat more often").exact().accepted(LATER_DATA),
+    kw("dedupflipflop", Form::Special("hotsets | all"), "whether duplicates change when rewritten")
+        .exact()
+        .accepted(LATER_DATA),
+    kw("dedup", Form::Special("(ratio=n,unit=bytes,…)"), "deduplication of the data written")
         .family("dedup")
         .accepted(LATER_DATA),
     kw("port", Form::Integer, "first TCP port between master and workers")

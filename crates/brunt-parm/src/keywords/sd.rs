@@ -6,6 +6,7 @@ const fn kw(name: &'static str, form: Form, doc: &'static str) -> Keyword {
     Keyword::new(Section::Sd, name, form, doc)
 }
 
+const LATER_DATA: &str = "compression and deduplication of the data written come with a later version";
 const SOLARIS: &str = "it is for Solaris only";
 
 pub(super) const TABLE: &[Keyword] = &[
@@ -27,8 +28,13 @@ pub(super) const TABLE: &[Keyword] = &[
     kw("resetbus", Form::Seconds, "SCSI bus reset every so often").accepted(SOLARIS),
     kw("openflags", Form::Texts, "o_direct, directio, o_sync, o_dsync, o_rsync, fsync, 0xhex"),
     kw("range", Form::Pair, "part of the SD to use; up to 200 percent, above bytes").default("(0,100)"),
-    kw("dedup", Form::Special("(ratio=n,…)"), "deduplication of the data written")
-        .family("dedup")
-        .accepted("compression and deduplication of the data written come with a later version"),
+    kw("dedupratio", Form::Number, "how often each block of data is written").exact().accepted(LATER_DATA),
+    kw("dedupunit", Form::Bytes, "size of the blocks that repeat").exact().accepted(LATER_DATA),
+    kw("dedupsets", Form::Special("n | percent%"), "how many different blocks repeat").exact().accepted(LATER_DATA),
+    kw("deduphotsets", Form::Special("(n,blocks,…)"), "sets that repeat more often").exact().accepted(LATER_DATA),
+    kw("dedupflipflop", Form::Special("hotsets | all"), "whether duplicates change when rewritten")
+        .exact()
+        .accepted(LATER_DATA),
+    kw("dedup", Form::Special("(ratio=n,…)"), "deduplication of the data written").family("dedup").accepted(LATER_DATA),
     kw("streams", Form::Integer, "sequential streams").refused("it belongs to a workload (wd=)"),
 ];

@@ -12,7 +12,8 @@ impl Parser {
     pub(crate) fn finish(mut self, incomplete: bool, end: Option<Span>) -> Outcome {
         self.finish_current();
         exclusive(&self.file.general, &mut self.problems);
-        if !incomplete && !self.problems.has("not-yet") {
+        // A definition may be in a file that is missing, in a line that could not be read, or passed over.
+        if !incomplete && !["not-yet", "no-keyword"].iter().any(|code| self.problems.has(code)) {
             self.check_content(self.last.or(end));
         }
         self.file.wd_default = self.defaults.wd;
@@ -48,7 +49,7 @@ fn exclusive(general: &General, problems: &mut Problems) {
             .map(|w| w.span)
     };
     let concatenate = general.concatenatesds.filter(|c| c.value).map(|c| c.span);
-    let dedup = general.other.iter().find(|s| s.keyword == "dedup").map(|s| s.span);
+    let dedup = general.other.iter().find(|s| s.keyword.starts_with("dedup")).map(|s| s.span);
     let pattern = general.pattern.as_ref().map(|p| p.span);
     let validate = on(&general.validate);
     let pairs = [

@@ -57,7 +57,6 @@ impl Parser {
             "timeout" => general.timeout = timeout(value, problems),
             _ => general.other.push(value.setting()),
         }
-        self.note_accepted(keyword, value.param);
     }
 }
 

@@ -36,7 +36,6 @@ impl Parser {
             "master" => hd.master = value.text(problems),
             _ => {}
         }
-        self.note_accepted(keyword, value.param);
     }
 
     /// Ends a host.

@@ -2,6 +2,7 @@
 
 use crate::ast::{Arrivals, Distribution, IoRate, List, Num, Opt, Rd};
 use crate::diag::Diag;
+use crate::lexer::{Item, Param};
 use crate::number;
 use crate::problems::Problems;
 use crate::source::Spanned;
@@ -45,10 +46,15 @@ pub(super) fn iorate(rd: &mut Rd, value: Value<'_>, first: bool, problems: &mut 
 fn rates(value: Value<'_>, problems: &mut Problems) -> List<IoRate> {
     let items = &value.param.items;
     let word = |text: &str| match text {
-        "max" | "MAX" => Some(IoRate::Max),
         "curve" => Some(IoRate::Curve),
+        text if text.eq_ignore_ascii_case("max") => Some(IoRate::Max),
         _ => None,
     };
+    let is_other = |i: &&Item| i.text.starts_with(|c: char| c.is_alphabetic()) && !i.text.eq_ignore_ascii_case("d");
+    if let Some(item) = items.iter().filter(|i| word(&i.text).is_none()).find(is_other) {
+        problems.bad_value(value.name, item.span, &item.text, "a number, `max` or `curve`");
+        return None;
+    }
     if let [only] = items.as_slice()
         && let Some(rate) = word(&only.text)
     {
@@ -62,7 +68,7 @@ fn rates(value: Value<'_>, problems: &mut Problems) -> List<IoRate> {
             _ => (None, part),
         };
         if !numbers.is_empty() {
-            let part = crate::lexer::Param { items: numbers.to_vec(), ..value.param.clone() };
+            let part = Param { items: numbers.to_vec(), ..value.param.clone() };
             let part = Value { param: &part, ..value }.numbers(problems)?;
             out.extend(part.value.into_iter().map(|n| Spanned::new(rate_of(n.value), n.span)));
         }

@@ -45,10 +45,6 @@ impl Parser {
                 }
                 list.push(hook(value));
             }
-            "fsd" | "fwd" | "fwdrate" => {
-                draft.files = true;
-                rd.other.push(value.setting());
-            }
             "format" if draft.is_default => problems.push(
                 Diag::error("format-in-default", "`format=` is not allowed in `rd=default`", value.param.span)
                     .label("give it to the runs that need it"),
@@ -63,7 +59,7 @@ impl Parser {
             self.defaults.rd = draft.value;
             return;
         }
-        if draft.files {
+        if draft.value.other.iter().any(|s| matches!(s.keyword, "fsd" | "fwd" | "fwdrate")) {
             // A run of file system workloads: its definitions were passed over, and that was said.
             let span = draft.name.span;
             self.problems.once(

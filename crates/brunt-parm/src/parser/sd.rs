@@ -38,7 +38,6 @@ impl Parser {
             "journal" => sd.journal = value.text(problems),
             _ => sd.other.push(value.setting()),
         }
-        self.note_accepted(keyword, value.param);
     }
 
     /// Ends an SD: it has a lun, and hosts and luns go in pairs.

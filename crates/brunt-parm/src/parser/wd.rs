@@ -58,7 +58,6 @@ impl Parser {
             "streams" => wd.streams = streams(value, problems),
             _ => {}
         }
-        self.note_accepted(keyword, value.param);
     }
 
     /// Ends a WD.
