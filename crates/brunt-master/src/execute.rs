@@ -5,7 +5,7 @@ use std::time::Duration;
 use brunt_event::{AbortCause, Event, HookDestination};
 use brunt_parm::ast::{Repeat, ReportOption};
 use brunt_plan::plan::{Plan, RunKind};
-use brunt_plan::{Resolved, SetupProblem};
+use brunt_plan::{Resolved, SetupKind, SetupProblem};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -43,10 +43,13 @@ pub async fn execute<L: HostLink>(
 ) -> Outcome {
     let rules = match Rules::new(&options, &plan.settings) {
         Ok(rules) => rules,
-        Err(text) => return refuse(text, sink),
+        Err(text) => {
+            return refuse(vec![SetupProblem { kind: SetupKind::Setup, text, vdbench: None, span: None }], sink);
+        }
     };
-    if let Some(text) = refusals(&plan).into_iter().next() {
-        return refuse(text, sink);
+    let refused = refusals(&plan);
+    if !refused.is_empty() {
+        return refuse(refused, sink);
     }
     sink(Event::Planned(planned(&plan, options.as_vdbench)));
     let (layout, numbers) = (Layout::new(&plan), Numbers::new(&plan));
@@ -64,9 +67,10 @@ pub async fn execute<L: HostLink>(
     outcome
 }
 
-fn refuse(text: String, sink: &mut dyn FnMut(Event)) -> Outcome {
+fn refuse(problems: Vec<SetupProblem>, sink: &mut dyn FnMut(Event)) -> Outcome {
+    let text = problems.first().map(|p| p.text.clone()).unwrap_or_default();
     sink(Event::Aborted { cause: AbortCause::Setup, text, io_errors: 0 });
-    Outcome { abort: Some(AbortCause::Setup), ..Outcome::default() }
+    Outcome { abort: Some(AbortCause::Setup), problems, ..Outcome::default() }
 }
 
 impl<L: HostLink> Session<'_, L> {
@@ -95,10 +99,12 @@ impl<L: HostLink> Session<'_, L> {
         let calls = hosts.map(|(h, host)| (h, host.link.shutdown())).collect();
         let hurry = self.hurry || outcome.abort == Some(AbortCause::Stuck);
         let limit = if hurry { SHORT_FAREWELL } else { FAREWELL };
-        if tokio::time::timeout(limit, self.call(calls)).await.is_err() {
-            tracing::warn!("agents did not end in time");
+        for (host, answer) in self.call_anyway(calls, limit, false).await {
+            if let Err(error) = answer {
+                tracing::warn!(host, %error, "the agent did not say goodbye");
+            }
         }
-        self.catch_up();
+        self.last_words();
     }
 }
 

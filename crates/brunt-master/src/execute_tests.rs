@@ -86,12 +86,19 @@ async fn what_cannot_be_run_yet_is_refused_before_anything_starts() {
     remote.hosts[0].system = "db7.example".into();
     let mut unsupported = plan(vec![run("rd1", Rate::Max, 2)]);
     unsupported.settings.unsupported.push((None, "validate= is not supported yet".into()));
+    let mut setting = plan(vec![run("rd1", Rate::Max, 2)]);
+    setting.settings.misc = vec![("drain".into(), "soon".into())];
+    let mut hook = plan(vec![run("rd1", Rate::Max, 2)]);
+    hook.settings.misc = vec![("hook_failure".into(), "ignore".into())];
     for (plan, sentence) in [
-        (remote, "host localhost is another machine (system=db7.example): remote hosts over ssh are not supported yet"),
+        (setting, "misc=(drain=soon) is not a number of seconds"),
+        (hook, "misc=(hook_failure=ignore) is neither warn nor stop"),
+        (remote, "host localhost is another machine (system=db7.example): remote hosts are not supported yet"),
         (unsupported, "validate= is not supported yet"),
     ] {
         let played = Stage::new(plan, vec![vec![]]).play().await;
         assert_eq!(played.order(), [format!("aborted Setup 0: {sentence}")]);
         assert!(played.calls.is_empty());
+        assert_eq!(played.outcome.problems.len(), 1);
     }
 }

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use brunt_event::AbortCause;
 use brunt_plan::plan::Plan;
+use brunt_plan::{SetupKind, SetupProblem};
 
 /// The agents of all hosts, in the order of [`Plan::hosts`].
 #[derive(Debug)]
@@ -112,17 +113,15 @@ fn is_machine_named(system: &str, own: &str) -> bool {
     !short.is_empty() && (name.eq_ignore_ascii_case(own) || name.eq_ignore_ascii_case(short))
 }
 
-/// Why a plan cannot be run by this version, a sentence each; empty when it can. To be asked before anything is
-/// started.
-pub fn refusals(plan: &Plan) -> Vec<String> {
-    let mut refused: Vec<String> = plan.settings.unsupported.iter().map(|(_, text)| text.clone()).collect();
-    refused.extend(plan.hosts.iter().filter(|h| !is_this_machine(&h.system)).map(|h| {
-        format!(
-            "host {} is another machine (system={}): remote hosts over ssh are not supported yet",
-            h.label, h.system
-        )
-    }));
-    refused
+/// Why a plan cannot be run by this version; empty when it can. To be asked before anything is started.
+pub fn refusals(plan: &Plan) -> Vec<SetupProblem> {
+    let problem = |text, span| SetupProblem { kind: SetupKind::Setup, text, vdbench: None, span };
+    let unsupported = plan.settings.unsupported.iter().map(|(span, text)| problem(text.clone(), *span));
+    let elsewhere = plan.hosts.iter().filter(|h| !is_this_machine(&h.system)).map(|h| {
+        let (label, system) = (&h.label, &h.system);
+        problem(format!("host {label} is another machine (system={system}): remote hosts are not supported yet"), None)
+    });
+    unsupported.chain(elsewhere).collect()
 }
 
 #[cfg(test)]

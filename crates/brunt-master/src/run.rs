@@ -199,7 +199,7 @@ impl<L: HostLink> Run<'_, '_, L> {
     async fn drop_sd(&mut self, sd: u32) {
         let fleet = self.session.fleet;
         let calls = self.hosts.iter().filter_map(|h| Some((*h, fleet.hosts.get(*h)?.link.drop_sd(sd)))).collect();
-        for (h, result) in self.session.call_to_end(calls, ANSWER_LIMIT).await {
+        for (h, result) in self.session.call_anyway(calls, ANSWER_LIMIT, false).await {
             if let Err(why) = result {
                 let host = self.session.layout.host_label(h);
                 let text = format!("data_errors=remove_device: the failing SD stays in use on {host}: {why}");
@@ -249,7 +249,7 @@ impl<L: HostLink> Run<'_, '_, L> {
         let waits = |h: &&usize| self.session.layout.of_host(**h).any(|w| unfinished.contains(&w));
         let hosts: Vec<usize> = self.hosts.iter().filter(waits).copied().collect();
         let calls = hosts.iter().filter_map(|h| Some((*h, fleet.hosts.get(*h)?.link.stop(after)))).collect();
-        for (h, result) in self.session.call_to_end(calls, ANSWER_LIMIT).await {
+        for (h, result) in self.session.call_anyway(calls, ANSWER_LIMIT, false).await {
             if let Err(error) = result {
                 tracing::warn!(host = h, %error, "stop was not answered");
             }

@@ -214,43 +214,47 @@ impl<'a, L> Session<'a, L> {
             return Err(control.into());
         }
         let mut calls = Calls::new(calls);
-        match self.finish(&mut calls, None, true).await {
+        match self.finish(&mut calls, None).await {
             Some(control) => Err(control.into()),
             None => Ok(calls.results()),
         }
     }
 
-    /// As [`Session::call`], for calls that end things: not given up for an interrupt (it is heard afterwards), but
-    /// when no answer comes within `limit`.
-    pub(crate) async fn call_to_end<T, F>(
+    /// As [`Session::call`], for calls that must be made whatever comes: control is heard afterwards. Waits for answers
+    /// for at most `limit`, and, without `patience`, only until control comes.
+    pub(crate) async fn call_anyway<T, F>(
         &mut self,
         calls: Vec<(usize, F)>,
         limit: Duration,
+        patience: bool,
     ) -> Vec<(usize, Result<T, LinkError>)>
     where
         F: Future<Output = Result<T, LinkError>>,
     {
         let mut calls = Calls::new(calls);
-        self.finish(&mut calls, Some(limit), false).await;
+        // All are on their way before anything else is looked at.
+        if std::future::poll_fn(|cx| Poll::Ready(calls.poll(cx))).await.is_pending() {
+            let until = Instant::now() + limit;
+            while let Some(control) = self.finish(&mut calls, Some(until)).await {
+                self.waiting_control.push_back(control);
+                if !patience {
+                    calls.fail(None, "the answer was not waited for");
+                }
+            }
+        }
         calls.results()
     }
 
-    async fn finish<T, F>(
-        &mut self,
-        calls: &mut Calls<T, F>,
-        limit: Option<Duration>,
-        yielding: bool,
-    ) -> Option<Control>
+    /// Until all calls are answered or have failed, or control comes.
+    async fn finish<T, F>(&mut self, calls: &mut Calls<T, F>, until: Option<Instant>) -> Option<Control>
     where
         F: Future<Output = Result<T, LinkError>>,
     {
-        let until = limit.map(|l| Instant::now() + l);
         loop {
             tokio::select! {
                 biased;
                 control = next(&mut self.control) => match control {
-                    Some(control) if yielding => return Some(control),
-                    Some(control) => self.waiting_control.push_back(control),
+                    Some(control) => return Some(control),
                     None => self.control = None,
                 },
                 () = std::future::poll_fn(|cx| calls.poll(cx)) => return None,
@@ -292,6 +296,13 @@ impl<'a, L> Session<'a, L> {
     pub(crate) fn catch_up(&mut self) {
         while let Some((host, event)) = self.backlog.pop_front() {
             self.idle_event(host, event);
+        }
+    }
+
+    /// Takes what was reported until the agents were told to end: that they are gone now is no news.
+    pub(crate) fn last_words(&mut self) {
+        while let Some((host, event)) = self.backlog.pop_front() {
+            self.passive(host, event);
         }
     }
 

@@ -39,6 +39,8 @@ pub(crate) struct FakeAgent {
     current: Mutex<Script>,
     /// Exit status of its hooks.
     hook_status: i32,
+    /// Never answers a stop.
+    deaf: bool,
     calls: Calls,
     events: mpsc::Sender<(usize, LinkEvent)>,
 }
@@ -88,6 +90,9 @@ impl HostLink for FakeAgent {
 
     async fn stop(&self, after: Option<u32>) -> Result<(), LinkError> {
         self.called(after.map_or("stop".into(), |n| format!("stop after {n}")));
+        if self.deaf {
+            std::future::pending::<()>().await;
+        }
         let stop = std::mem::take(&mut self.current.lock().unwrap().stop);
         self.send(stop);
         Ok(())
@@ -100,6 +105,7 @@ impl HostLink for FakeAgent {
 
     async fn shutdown(&self) -> Result<(), LinkError> {
         self.called("shutdown".into());
+        self.send(vec![LinkEvent::Lost("it has ended".into())]);
         Ok(())
     }
 }
@@ -125,6 +131,7 @@ pub(crate) struct Stage {
     pub(crate) scripts: Vec<Vec<Script>>,
     pub(crate) options: Options,
     pub(crate) hook_status: i32,
+    pub(crate) deaf: bool,
     /// Controls that are sent with the event that begins so in short.
     pub(crate) controls: Vec<(&'static str, Control)>,
     /// Called with each event, before it is kept.
@@ -146,7 +153,7 @@ impl Stage {
             shutdown_file: PathBuf::from("/nonexistent/shutdown"),
             start_delay: Duration::from_millis(20),
         };
-        Self { plan, scripts, options, hook_status: 0, controls: Vec::new(), watch: Box::new(|_| {}) }
+        Self { plan, scripts, options, hook_status: 0, deaf: false, controls: Vec::new(), watch: Box::new(|_| {}) }
     }
 
     pub(crate) async fn play(mut self) -> Played {
@@ -162,6 +169,7 @@ impl Stage {
                 scripts: Mutex::new(scripts.into()),
                 current: Mutex::default(),
                 hook_status: self.hook_status,
+                deaf: self.deaf,
                 calls: calls.clone(),
                 events: events.clone(),
             },

@@ -1,11 +1,12 @@
 //! Signals, and I/O that does not return.
 
 use brunt_event::AbortCause;
+use brunt_parm::ast::DataErrors;
 use brunt_plan::plan::Rate;
 use brunt_plan::work::WorkerEvent;
 
 use crate::Control;
-use crate::testing::{Script, Stage, from, plan, run, sample, seconds, stopped, whole};
+use crate::testing::{Script, Stage, failure, from, plan, run, sample, seconds, stopped, whole};
 
 fn stage(script: Script) -> Stage {
     Stage::new(plan(vec![run("rd1", Rate::Fixed(100.0), 30), run("rd2", Rate::Fixed(1.0), 2)]), vec![vec![script]])
@@ -43,6 +44,26 @@ async fn a_second_interrupt_leaves_at_once() {
         "interrupted 15",
     ];
     assert_eq!(order[3..], expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_that_does_not_answer_keeps_nobody_from_leaving() {
+    let start = [seconds(0, 1..=2, 100), vec![failure(0, 0)]].concat();
+    let mut stage = stage(Script { start, ..Script::default() });
+    stage.plan.settings.data_errors = DataErrors::Limit { count: 1, seconds: None };
+    stage.deaf = true;
+    stage.controls = vec![("failed", Control::Interrupt(2))];
+    let started = tokio::time::Instant::now();
+    let played = stage.play().await;
+    let order = played.order_of_runs();
+    let expected = [
+        "failed /f1 0",
+        "end Errors complete=false intervals=2 errors=1",
+        "aborted IoErrorLimit 1: 'data_errors=1' requested. Abort rd=rd1 after last error.",
+    ];
+    assert_eq!(order[order.len() - 3..], expected);
+    assert!(started.elapsed().as_secs() < 2);
+    assert_eq!(played.calls.last().map(String::as_str), Some("0 shutdown"));
 }
 
 #[tokio::test(start_paused = true)]

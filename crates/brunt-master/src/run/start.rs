@@ -108,7 +108,7 @@ impl<'s, L: HostLink> Session<'s, L> {
         let fleet = self.fleet;
         let starts = dealt.hosts().into_iter().filter_map(|h| Some((h, fleet.hosts.get(h)?.link.start(delay))));
         // Not given up for an interrupt: what has started must be ended in order.
-        let answers = self.call_to_end(starts.collect(), ANSWER_LIMIT).await;
+        let answers = self.call_anyway(starts.collect(), ANSWER_LIMIT, true).await;
         let failed = answers.into_iter().filter_map(|(h, answer)| Some((h, answer.err()?.to_string()))).collect();
         Ok(Run { not_started: failed, ..self.running(common, dealt, longest_idle) })
     }
