@@ -27,6 +27,8 @@ pub struct ParmFile {
     pub general: General,
     /// Hosts, in order. Empty: one host named `localhost`.
     pub hosts: Vec<Hd>,
+    /// The final state of `hd=default`, which also holds for the `localhost` of a file without hosts.
+    pub hd_default: Hd,
     /// Storage definitions, in order.
     pub sds: Vec<Sd>,
     /// Workload definitions, in order.

@@ -55,13 +55,13 @@ pub(crate) fn busy_workers(context: &Context, run: &Run) -> Option<Vec<String>> 
 }
 
 /// The workload that is farthest from its requested skew.
-pub(crate) fn missed_skew(context: &Context, run: &Run) -> Option<Vec<String>> {
+pub(crate) fn missed_skew(run: &Run) -> Option<Vec<String>> {
     let started = &run.started;
     if started.uncontrolled || started.workloads.len() < 2 {
         return None;
     }
     let deltas = started.workloads.iter().enumerate().filter_map(|(place, workload)| {
-        let observed = observed_skew(context, run, place)?;
+        let observed = observed_skew(run, place)?;
         Some((workload.name.as_str(), (workload.skew? - observed).abs()))
     });
     let (name, delta) = deltas.reduce(|worst, next| if next.1 > worst.1 { next } else { worst })?;
@@ -87,8 +87,8 @@ pub(crate) fn skew_reasons() -> Vec<String> {
 }
 
 /// Observed share of a workload in percent; `None` when nothing was done at all.
-pub(crate) fn observed_skew(context: &Context, run: &Run, place: usize) -> Option<f64> {
-    let ops = |scope| run.average(context, scope).map(|sums| sums.cell.both().ops);
+pub(crate) fn observed_skew(run: &Run, place: usize) -> Option<f64> {
+    let ops = |scope| run.average(scope).map(|sums| sums.cell.both().ops);
     let (part, all) = (ops(Scope::Wd(place))?, ops(Scope::Total)?);
     (all > 0).then(|| 100.0 * part as f64 / all as f64)
 }

@@ -7,7 +7,7 @@ use crate::tally::Tally;
 const NS_PER_SECOND: f64 = 1e9;
 const NS_PER_MS: f64 = 1e6;
 
-/// Shares of processor time in percent. NaN where nothing was counted.
+/// Shares of processor time in percent. All 0 where no tick went by, as all numbers without I/O.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct CpuShares {
     pub user: f64,
@@ -17,9 +17,6 @@ pub(crate) struct CpuShares {
 }
 
 impl CpuShares {
-    /// What is printed when hosts tell, but no interval was counted.
-    const NONE: Self = Self { user: f64::NAN, system: f64::NAN, wait: f64::NAN, idle: f64::NAN };
-
     /// User and system together.
     pub(crate) fn used(&self) -> f64 {
         self.user + self.system
@@ -27,7 +24,7 @@ impl CpuShares {
 
     fn of(ticks: &CpuTicks) -> Self {
         let all = (ticks.user + ticks.nice + ticks.system + ticks.idle + ticks.iowait) as f64;
-        let share = |part: u64| 100.0 * part as f64 / all; // NaN if no tick went by
+        let share = |part: u64| ratio(100.0 * part as f64, all);
         Self {
             user: share(ticks.user),
             system: share(ticks.system),
@@ -84,12 +81,6 @@ impl Figures {
             queue: ratio(tally.cell.busy_ns as f64, tally.length_ns as f64),
             cpu: tally.cpu.as_ref().map(CpuShares::of),
         }
-    }
-
-    /// Of a total without any counted interval: zeros, and NaN for the processors if hosts tell them
-    /// (`docs/vdbench/reports.md` §4.3).
-    pub(crate) fn nothing(with_cpu: bool) -> Self {
-        Self { cpu: with_cpu.then_some(CpuShares::NONE), ..Self::of(&Tally::default(), false) }
     }
 
     /// The larger of both maxima.

@@ -16,7 +16,7 @@ pub(crate) struct Run {
     latest: RunTally,
     /// Sums of the counted intervals.
     counted: RunTally,
-    /// Response times of the counted intervals.
+    /// Response times of the counted intervals; of the last one while none is counted.
     times: RunTimes,
     parts: Parts,
 }
@@ -37,8 +37,13 @@ impl Run {
     pub(crate) fn add(&mut self, interval: &Interval) {
         self.latest = RunTally::of(interval);
         self.last = interval.interval;
+        if self.counted.intervals == 0 {
+            self.times = RunTimes::default();
+        }
         if !interval.warmup {
             self.counted.add(interval);
+        }
+        if !interval.warmup || self.counted.intervals == 0 {
             self.times.add(interval);
         }
     }
@@ -53,11 +58,10 @@ impl Run {
         self.latest.get(scope, &self.parts)
     }
 
-    /// The sums an average is made of. Where no interval was counted the older layout shows the last one, and 5.04.07
-    /// nothing (`docs/vdbench/reports.md` §14).
-    pub(crate) fn average(&self, context: &Context, scope: Scope) -> Option<Tally> {
-        let nothing = self.counted.intervals == 0;
-        let sums = if nothing && context.layout.is_old() { &self.latest } else { &self.counted };
+    /// The sums an average is made of. Where no interval was counted (a format, a short run to the end of the data), the
+    /// last one stands for it: `docs/vdbench/decisions.md`, totals.
+    pub(crate) fn average(&self, scope: Scope) -> Option<Tally> {
+        let sums = if self.counted.intervals == 0 { &self.latest } else { &self.counted };
         sums.get(scope, &self.parts)
     }
 
@@ -68,11 +72,7 @@ impl Run {
 
     /// The numbers of the average.
     pub(crate) fn average_figures(&self, context: &Context, scope: Scope) -> Option<Figures> {
-        let sums = self.average(context, scope)?;
-        if sums.length_ns > 0 {
-            return Some(Figures::of(&sums, context.opened.decimal_mb));
-        }
-        Some(Figures::nothing(self.interval(scope)?.cpu.is_some()))
+        Some(Figures::of(&self.average(scope)?, context.opened.decimal_mb))
     }
 
     /// Response times of the counted intervals; `ended` has those of SDs, workloads and workers. `None` where they were

@@ -103,7 +103,7 @@ impl Table<'_> {
         lines.extend(self.titles("WD:", ["      skew     skew    skew ", " requested observed   delta "]));
         let mut sums = (Some(0.0), None);
         for (place, workload) in self.run.started.workloads.iter().enumerate() {
-            let observed = observed_skew(self.context, self.run, place);
+            let observed = observed_skew(self.run, place);
             sums = (add(sums.0, workload.skew), observed.map(|o| o + sums.1.unwrap_or(0.0)).or(sums.1));
             if let Some(figures) = self.figures(Scope::Wd(place)) {
                 lines.push(self.row(&workload.name, &figures) + &skew_columns(workload.skew, observed, true));

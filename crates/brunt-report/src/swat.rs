@@ -27,7 +27,7 @@ pub(crate) fn interval(context: &Context, run: &Run) -> Vec<String> {
 
 /// The block of an average.
 pub(crate) fn average(context: &Context, run: &Run) -> Vec<String> {
-    block(context, run, run.started.warmup_intervals.max(1), |scope| run.average(context, scope))
+    block(context, run, run.started.warmup_intervals.max(1), |scope| run.average(scope))
 }
 
 /// A block from the end of interval `from` (0: the start of the run) to the end of the last one.

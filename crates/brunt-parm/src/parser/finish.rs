@@ -17,6 +17,7 @@ impl Parser {
             self.check_content(self.last.or(end));
         }
         self.file.wd_default = self.defaults.wd;
+        self.file.hd_default = self.defaults.hd;
         Outcome { file: self.file, problems: self.problems, scan: self.scan }
     }
 

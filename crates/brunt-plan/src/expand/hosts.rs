@@ -1,12 +1,15 @@
 //! Hosts: `clients=` multiplied, workers counted.
 
-use brunt_parm::{Diag, ParmFile, Severity, Spanned};
+use brunt_parm::ast::Hd;
+use brunt_parm::{Diag, FileId, ParmFile, Severity, Span, Spanned};
 
 use super::log::Log;
 use super::names::Names;
 use crate::options::Options;
 use crate::plan::Host;
 
+/// The place of what stands in no file.
+const NOWHERE: Span = Span { file: FileId(0), start: 0, end: 0 };
 /// More workers than any host can use.
 const MOST_WORKERS: u32 = 1024;
 /// More clients than any host can be.
@@ -32,21 +35,14 @@ impl Hosts {
             hosts.add(hd, options, log);
         }
         if file.hosts.is_empty() {
-            let host = Host {
-                label: "localhost".to_owned(),
-                system: "localhost".to_owned(),
-                shell: None,
-                user: None,
-                install_dir: None,
-                workers: options.workers.unwrap_or(1).max(1),
-            };
-            let _ = hosts.names.add(&host.label);
-            hosts.list.push(host);
+            let span = file.hd_default.jvms.as_ref().map_or(NOWHERE, |j| j.span);
+            let name = || Some(Spanned::new("localhost".to_owned(), span));
+            hosts.add(&Hd { name: name(), system: name(), clients: None, ..file.hd_default.clone() }, options, log);
         }
         hosts
     }
 
-    fn add(&mut self, hd: &brunt_parm::ast::Hd, options: &Options, log: &mut Log) {
+    fn add(&mut self, hd: &Hd, options: &Options, log: &mut Log) {
         let Some(name) = &hd.name else { return };
         for (field, value, most) in [("jvms", &hd.jvms, MOST_WORKERS), ("clients", &hd.clients, MOST_CLIENTS)] {
             if let Some(bad) = value.as_ref().filter(|v| v.value == 0 || v.value > most) {
@@ -73,7 +69,7 @@ impl Hosts {
         &mut self,
         label: String,
         name: &Spanned<String>,
-        hd: &brunt_parm::ast::Hd,
+        hd: &Hd,
         options: &Options,
         log: &mut Log,
     ) -> Option<usize> {

@@ -133,7 +133,7 @@ impl Execution {
     /// The boxes after an average.
     fn warnings(&mut self, run: &Run, at_ms: i64, sink: &mut Sink) {
         let context = &self.context;
-        let skewed = boxes::missed_skew(context, run);
+        let skewed = boxes::missed_skew(run);
         let reasons = skewed.is_some().then(boxes::skew_reasons);
         let (hosts, workers) = (boxes::busy_hosts(context, run), boxes::busy_workers(context, run));
         for (to, lines) in [(ALL, skewed), (CONSOLE, reasons), (ALL, hosts), (ALL, workers)] {

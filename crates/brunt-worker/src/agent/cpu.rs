@@ -20,16 +20,15 @@ impl CpuMeter {
         self.before = read();
     }
 
-    /// Times since the start or the interval before. `None` for all other workers, without `/proc/stat`,
-    /// and when no tick has passed (on a virtual clock).
+    /// Times since the start or the interval before; all zero when no tick has passed (on a virtual clock). `None` for
+    /// all other workers, and without `/proc/stat`.
     pub fn interval(&mut self, worker: u32) -> Option<CpuTicks> {
         if self.worker != Some(worker) {
             return None;
         }
         let before = self.before.take();
         self.before = read();
-        let ticks = difference(&self.before?, &before?);
-        (ticks != CpuTicks::default()).then_some(ticks)
+        Some(difference(&self.before?, &before?))
     }
 }
 
