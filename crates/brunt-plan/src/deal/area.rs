@@ -152,7 +152,7 @@ pub(crate) fn of_streams(space: &Space, streams: u32) -> Result<Vec<Area>, Strin
     let part = space.size / u64::from(streams.max(1));
     let part = part - part % largest;
     let head = if space.raw { largest } else { 0 };
-    if part < head + largest {
+    if part < head.saturating_add(largest) {
         return Err(format!(
             "insufficient lun size: streams={streams} makes parts of {part} bytes of its {}; the largest transfer \
              size is {largest}",
