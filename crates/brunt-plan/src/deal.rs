@@ -9,6 +9,8 @@ mod threads;
 pub(crate) mod workers;
 
 #[cfg(test)]
+mod properties;
+#[cfg(test)]
 mod tests;
 
 use std::collections::BTreeSet;

@@ -207,6 +207,11 @@ impl Plan {
 }
 
 impl Resolved {
+    /// Usable bytes of these SDs together.
+    pub(crate) fn bytes_of(&self, sds: &[usize]) -> u64 {
+        sds.iter().filter_map(|sd| self.sd_sizes[*sd]).fold(0, u64::saturating_add)
+    }
+
     /// `maxdata=` up to 100 is a multiple of the size of the run's SDs (`docs/vdbench/raw.md` §7).
     fn scale_max_data(&mut self) {
         const LARGEST_MULTIPLE: f64 = 100.0;
@@ -217,7 +222,7 @@ impl Resolved {
             let mut sds: Vec<usize> = run.workloads.iter().flat_map(|w| w.sds.iter().copied()).collect();
             sds.sort_unstable();
             sds.dedup();
-            let bytes: u64 = sds.iter().filter_map(|sd| self.sd_sizes[*sd]).sum();
+            let bytes = sds.iter().filter_map(|sd| self.sd_sizes[*sd]).fold(0, u64::saturating_add);
             for (_, limit) in &mut run.max_data {
                 if *limit <= LARGEST_MULTIPLE {
                     *limit *= bytes as f64;

@@ -79,8 +79,9 @@ pub(crate) fn areas(space: &Space, claim: &Claim) -> Result<Areas, String> {
     let largest = space.largest.max(1);
     let whole = space.size - space.size % largest;
     let cut = |low: u64, high: u64| {
-        let low = if low == 0 && space.raw { largest } else { low };
-        let low = (low - low % largest).saturating_add(space.offset);
+        let low = low - low % largest;
+        let head = if low == 0 && space.raw { largest } else { 0 };
+        let low = low.max(head).saturating_add(space.offset);
         let high = high - high % largest;
         Area { low, high, wrap: (high > whole).then_some(whole) }
     };
@@ -152,7 +153,7 @@ pub(crate) fn of_streams(space: &Space, streams: u32) -> Result<Vec<Area>, Strin
     let part = space.size / u64::from(streams.max(1));
     let part = part - part % largest;
     let head = if space.raw { largest } else { 0 };
-    if part < head + largest {
+    if part < head.saturating_add(largest) {
         return Err(format!(
             "insufficient lun size: streams={streams} makes parts of {part} bytes of its {}; the largest transfer \
              size is {largest}",
@@ -241,6 +242,8 @@ mod tests {
         assert_eq!((hit.low, hit.high - 8192, (hit.high - hit.low) / 8192), (8192, 1_040_384, 127));
         let two = Claim { hit_area: 2 << 20, ..hitting(0.0, 100.0) };
         assert_eq!(areas(&raw(8192), &two).unwrap().hit.unwrap().low, 8192);
+        // A low bound within the head is no way around it.
+        assert_eq!(areas(&raw(8192), &claim(0.001, 100.0)).unwrap().miss.low, 8192);
         // The head run: range=(0,1m).
         let head = areas(&raw(8192), &Claim { eof: true, ..claim(0.0, 1_048_576.0) }).unwrap().miss;
         assert_eq!((head.low, head.high), (8192, 1 << 20));

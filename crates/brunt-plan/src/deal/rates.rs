@@ -1,6 +1,7 @@
 //! Who gets how much of a run's rate.
 
 use crate::plan::{Rate, Run};
+use crate::rate::rate_of_percent;
 use crate::work::Control;
 
 /// What `iorate=max` counts as when it is paced, I/Os per second.
@@ -29,7 +30,7 @@ pub(crate) fn share(run: &Run, rate: f64, mix: Option<&[f64]>) -> Rates {
         Rate::Steps(steps) => Some(
             steps
                 .iter()
-                .map(|s| (if s.percent { rate * s.rate / 100.0 } else { s.rate }, s.seconds))
+                .map(|s| (if s.percent { rate_of_percent(rate, s.rate) } else { s.rate }, s.seconds))
                 .collect::<Vec<_>>(),
         ),
         _ => None,

@@ -55,7 +55,7 @@ pub(super) fn columns(resolved: &Resolved, run: &Run, sds: &[usize]) -> Requeste
         rhpct: same(&|w| Some(w.read_hit_pct)),
         whpct: same(&|w| Some(w.write_hit_pct)),
         seekpct: same(&seek),
-        lun_bytes: sds.iter().filter_map(|sd| resolved.sd_sizes[*sd]).sum(),
+        lun_bytes: resolved.bytes_of(sds),
         compratio: Some(ratio),
     }
 }

@@ -199,6 +199,16 @@ fn steps_go_to_the_generators_as_fractions() {
     let share = deal.shares[0][0].as_ref().unwrap();
     assert_eq!(share.control, Control::Stepped { steps: vec![(50.0, 2), (10.0, 1)], spike: false });
     assert_eq!(rates(&deal), ["0 sd1 0.5", "0 sd2 0.5"]);
+
+    // Percentages are of what the run before achieved, of 10000 when there was none.
+    parms.rds[0].bursts.as_mut().unwrap().value[0].value.percent = true;
+    let resolved = resolved(&parms);
+    let steps = |previous| match &resolved.deal(0, 0, previous, None).unwrap().shares[0][0].as_ref().unwrap().control {
+        Control::Stepped { steps, .. } => steps.clone(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(steps(730.0), [(370.0, 2), (10.0, 1)]);
+    assert_eq!(steps(0.0), [(5000.0, 2), (10.0, 1)]);
 }
 
 #[test]

@@ -65,8 +65,10 @@ impl<'a> Wds<'a> {
                 Ok(_) => wds.defs.push(def),
                 Err(first) => {
                     let diag = Diag::error("duplicate-wd", format!("wd `{}` is defined twice", name.value), name.span);
-                    let first = wds.defs[first].name.as_ref().map(|n| n.span);
-                    log.push(first.map_or_else(|| diag.clone(), |at| diag.clone().related(at, "first defined here")));
+                    log.push(match &wds.defs[first].name {
+                        Some(first) => diag.related(first.span, "first defined here"),
+                        None => diag,
+                    });
                 }
             }
         }
