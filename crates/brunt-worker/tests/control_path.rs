@@ -365,6 +365,46 @@ async fn hooks_run_on_the_host() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn hooks_cannot_reach_the_stream() {
+    // What this process was given by whoever started it goes down to all.
+    let given: Vec<PathBuf> = std::fs::read_dir("/proc/self/fd")
+        .unwrap()
+        .filter_map(|entry| std::fs::read_link(entry.unwrap().path()).ok())
+        .collect();
+    let (link, _events) = launched(1).await;
+    let result = link.run_hook("ls -l /proc/$$/fd; readlink /proc/$PPID/fd/0".into()).await.unwrap();
+    let open = result.lines.iter().filter_map(|line| line.split_once(" -> "));
+    let open = open.map(|(left, to)| (left.rsplit(' ').next().unwrap(), Path::new(to)));
+    for (descriptor, to) in open {
+        match descriptor {
+            "0" => assert_eq!(to, Path::new("/dev/null")),
+            "1" | "2" => {}
+            _ => assert!(given.iter().any(|link| link == to), "{descriptor} is {}", to.display()),
+        }
+    }
+    // Nor can what the agent itself reads or prints.
+    assert_eq!(result.lines.last().unwrap(), "/dev/null");
+    let agent = link.run_hook("readlink /proc/$PPID/fd/1 /proc/$PPID/fd/2".into()).await.unwrap().lines;
+    assert_eq!(agent[0], agent[1], "standard output goes where errors go");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn signals_of_the_terminal_do_not_reach_agents() {
+    for workers in [1, 2] {
+        let (link, _events) = launched(workers).await;
+        let pids = link.hello().await.unwrap().worker_pids;
+        let ours = nix::unistd::getpgrp();
+        for pid in pids {
+            let pid = Pid::from_raw(pid.try_into().unwrap());
+            assert_ne!(nix::unistd::getpgid(Some(pid)).unwrap(), ours);
+            kill(pid, Signal::SIGHUP).unwrap();
+        }
+        link.prepare(vec![None; workers as usize]).await.unwrap();
+        link.shutdown().await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_killed_agent_is_lost_and_takes_its_workers_along() {
     for workers in [1, 3] {
         let (link, mut events) = launched(workers).await;
