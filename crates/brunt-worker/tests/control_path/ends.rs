@@ -121,7 +121,7 @@ async fn a_frozen_agent_is_lost_after_its_probes() {
     let (log, lines) = mpsc::channel(64);
     let (sender, mut events) = mpsc::channel(16);
     let link = GrpcLink::prepare(3, "hosta", lines, sender);
-    let keepalive = Keepalive { interval: Duration::from_millis(100), timeout: Duration::from_millis(500) };
+    let keepalive = Keepalive { interval: Duration::from_millis(300), timeout: Duration::from_secs(2) };
     let arguments = ["agent", "--stdio", "--label", "hosta"];
     let link = link.connect(stdio::start(&agent(), arguments, keepalive, log).await.unwrap());
     let leash = Leash::new();
