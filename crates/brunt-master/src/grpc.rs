@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 use brunt_plan::work::{LunQuery, WorkerShare};
 use brunt_proto::stdio::Started;
 use brunt_proto::v1::{self, agent_client::AgentClient};
-use brunt_proto::{MAX_MESSAGE, PROTOCOL, WireError};
+use brunt_proto::{CallError, MAX_MESSAGE, PROTOCOL, WireError};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tonic::transport::Channel;
-use tonic::{Code, Status, Streaming};
+use tonic::{Status, Streaming};
 
 use crate::link::{HookResult, HostFacts, HostHello, HostLink, LinkError, LinkEvent};
 use watch::{Ending, Watch};
@@ -64,17 +64,16 @@ impl GrpcLink {
         let mut shortest = Duration::MAX;
         for _ in 0..PINGS {
             let sent = Instant::now();
-            self.client.clone().ping(v1::PingRequest {}).await.map_err(|status| self.failed(&status))?;
+            self.client.clone().ping(v1::PingRequest {}).await.map_err(|status| self.failed(status))?;
             shortest = shortest.min(sent.elapsed());
         }
         Ok(shortest)
     }
 
-    fn failed(&self, status: &Status) -> LinkError {
-        match status.code() {
-            Code::FailedPrecondition | Code::InvalidArgument => LinkError::Refused(status.message().to_owned()),
-            code if status.message().is_empty() => LinkError::Broken(format!("host {}: {code}", self.label)),
-            _ => LinkError::Broken(format!("host {}: {}", self.label, status.message())),
+    fn failed(&self, status: Status) -> LinkError {
+        match CallError::from(status) {
+            CallError::Refused(reason) => LinkError::Refused(reason),
+            CallError::Broken(reason) => LinkError::Broken(format!("host {}: {reason}", self.label)),
         }
     }
 
@@ -112,7 +111,7 @@ impl HostLink for GrpcLink {
         let mut client = self.client.clone();
         let version = env!("CARGO_PKG_VERSION");
         let request = v1::HelloRequest { protocol: PROTOCOL, version: version.to_owned() };
-        let reply = client.hello(request).await.map_err(|status| self.failed(&status))?.into_inner();
+        let reply = client.hello(request).await.map_err(|status| self.failed(status))?.into_inner();
         if reply.protocol != PROTOCOL {
             return Err(LinkError::Refused(format!(
                 "master and agent do not match: this is brunt {version} with protocol {PROTOCOL}, host {} ({}) has brunt {} \
@@ -120,7 +119,7 @@ impl HostLink for GrpcLink {
                 self.label, reply.host_name, reply.version, reply.protocol
             )));
         }
-        let stream = client.events(v1::EventsRequest {}).await.map_err(|status| self.failed(&status))?.into_inner();
+        let stream = client.events(v1::EventsRequest {}).await.map_err(|status| self.failed(status))?.into_inner();
         if let Some(watcher) = self.stream.lock().unwrap_or_else(PoisonError::into_inner).take() {
             // The watcher goes only with the agent, and says so itself.
             let _ = watcher.send(stream);
@@ -131,7 +130,7 @@ impl HostLink for GrpcLink {
     async fn inspect(&self, queries: Vec<LunQuery>) -> Result<HostFacts, LinkError> {
         let wanted = queries.len();
         let request = v1::InspectRequest { luns: queries.into_iter().map(Into::into).collect() };
-        let reply = self.client.clone().inspect(request).await.map_err(|status| self.failed(&status))?.into_inner();
+        let reply = self.client.clone().inspect(request).await.map_err(|status| self.failed(status))?.into_inner();
         let luns = reply.luns.into_iter().map(TryInto::try_into).collect::<Result<Vec<_>, WireError>>();
         let luns = luns.map_err(|error| self.garbled(&error))?;
         if luns.len() != wanted {
@@ -144,24 +143,24 @@ impl HostLink for GrpcLink {
     async fn prepare(&self, shares: Vec<Option<WorkerShare>>) -> Result<(), LinkError> {
         let slot = |share: Option<WorkerShare>| v1::WorkerSlot { share: share.map(Into::into) };
         let request = v1::PrepareRequest { workers: shares.into_iter().map(slot).collect() };
-        self.client.clone().prepare(request).await.map(drop).map_err(|status| self.failed(&status))
+        self.client.clone().prepare(request).await.map(drop).map_err(|status| self.failed(status))
     }
 
     async fn start(&self, delay: Duration) -> Result<(), LinkError> {
         let delay = delay.saturating_sub(self.round_trip().await? / 2);
         let delay_ns = u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX);
         let when = Some(v1::start_request::When::DelayNs(delay_ns));
-        self.client.clone().start(v1::StartRequest { when }).await.map(drop).map_err(|status| self.failed(&status))
+        self.client.clone().start(v1::StartRequest { when }).await.map(drop).map_err(|status| self.failed(status))
     }
 
     async fn stop(&self, after_interval: Option<u32>) -> Result<(), LinkError> {
         let request = v1::StopRequest { after_interval };
-        self.client.clone().stop(request).await.map(drop).map_err(|status| self.failed(&status))
+        self.client.clone().stop(request).await.map(drop).map_err(|status| self.failed(status))
     }
 
     async fn run_hook(&self, command: String) -> Result<HookResult, LinkError> {
         let request = v1::RunHookRequest { command };
-        let reply = self.client.clone().run_hook(request).await.map_err(|status| self.failed(&status))?.into_inner();
+        let reply = self.client.clone().run_hook(request).await.map_err(|status| self.failed(status))?.into_inner();
         Ok(HookResult { status: reply.status, lines: reply.lines })
     }
 
@@ -174,7 +173,7 @@ impl HostLink for GrpcLink {
         {
             watcher.abort();
         }
-        reply.map(drop).map_err(|status| self.failed(&status))
+        reply.map(drop).map_err(|status| self.failed(status))
     }
 }
 

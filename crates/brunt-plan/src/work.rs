@@ -272,7 +272,8 @@ pub struct LunFacts {
     pub readable: bool,
     /// Whether this process may write it (for a missing file: create it).
     pub writable: bool,
-    /// Stable identity of the device (WWID, dm uuid, backing file) or of the file (device and inode).
+    /// Stable identity of the device (`wwid:…`, `nvme:…`, `dm:…`: the same on every host) or what tells it on this
+    /// host only (`local:…`: a backing file, device and inode of a file, a device number).
     pub identity: Option<String>,
     /// Logical block size of a device, or the alignment direct I/O needs, when known.
     pub block_size: Option<u32>,

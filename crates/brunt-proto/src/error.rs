@@ -37,3 +37,24 @@ pub enum WireError {
 pub(crate) fn need<T>(value: Option<T>, message: &'static str, field: &'static str) -> Result<T, WireError> {
     value.ok_or(WireError::Missing { message, field })
 }
+
+/// A call that failed, with a sentence. An agent refuses with `FAILED_PRECONDITION` or `INVALID_ARGUMENT`; every
+/// other status comes from the connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CallError {
+    /// The agent said why.
+    Refused(String),
+    /// There was no answer.
+    Broken(String),
+}
+
+impl From<tonic::Status> for CallError {
+    fn from(status: tonic::Status) -> Self {
+        use tonic::Code;
+        let text = if status.message().is_empty() { status.code().to_string() } else { status.message().to_owned() };
+        match status.code() {
+            Code::FailedPrecondition | Code::InvalidArgument => CallError::Refused(text),
+            _ => CallError::Broken(text),
+        }
+    }
+}

@@ -16,7 +16,7 @@ pub mod v1 {
 }
 
 pub use convert::event::Report;
-pub use error::WireError;
+pub use error::{CallError, WireError};
 
 /// Number of the protocol. Raised by every change that an older peer would misunderstand.
 pub const PROTOCOL: u32 = 1;

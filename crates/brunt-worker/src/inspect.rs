@@ -4,12 +4,15 @@ mod device;
 mod inventory;
 mod lun;
 mod partition_table;
+mod patience;
 mod signature;
 mod system;
 mod usage;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
 use brunt_plan::work::{LunFacts, LunQuery};
 
@@ -30,11 +33,19 @@ impl Default for Roots {
     }
 }
 
-/// Answers all queries, in order, and tells about the host.
+/// Time a lun has to answer: more than the command timeout of most disks.
+const LUN_LIMIT: Duration = Duration::from_secs(45);
+
+/// Answers all queries, in order, and tells about the host. A lun that does not answer is refused.
 pub fn host(roots: &Roots, queries: &[LunQuery]) -> (Vec<LunFacts>, String) {
-    let system = System::read(roots);
-    let luns = queries.iter().map(|query| lun::facts(&system, query)).collect();
-    (luns, inventory::text(roots, &system, queries))
+    let system = Arc::new(System::read(roots));
+    let works = queries.iter().cloned().map(|query| {
+        let system = Arc::clone(&system);
+        move || lun::facts(&system, &query)
+    });
+    let answers = patience::in_time(LUN_LIMIT, works);
+    let luns = queries.iter().zip(answers).map(|(query, answer)| answer.unwrap_or_else(|| lun::silent(query)));
+    (luns.collect(), inventory::text(roots, &system, queries))
 }
 
 /// The name of this host.

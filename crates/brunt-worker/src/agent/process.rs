@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use brunt_proto::stdio::{self, Keepalive};
 use brunt_proto::v1::{self, agent_client::AgentClient, worker_message::Event};
-use brunt_proto::{MAX_MESSAGE, PROTOCOL};
+use brunt_proto::{CallError, MAX_MESSAGE, PROTOCOL};
 use tokio::process::Child;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
@@ -67,8 +67,8 @@ impl ProcessWorker {
             .max_decoding_message_size(MAX_MESSAGE)
             .max_encoding_message_size(MAX_MESSAGE);
         let hello = v1::HelloRequest { protocol: PROTOCOL, version: env!("CARGO_PKG_VERSION").to_owned() };
-        let reply = client.hello(hello).await.map_err(|status| failed(reason(&status)))?.into_inner();
-        let events = client.events(v1::EventsRequest {}).await.map_err(|status| failed(reason(&status)))?;
+        let reply = client.hello(hello).await.map_err(|status| failed(reason(status)))?.into_inner();
+        let events = client.events(v1::EventsRequest {}).await.map_err(|status| failed(reason(status)))?;
         let pid = reply.worker_pids.first().copied().ok_or_else(|| failed("it has no worker".to_owned()))?;
 
         let ending = Arc::new(AtomicBool::new(false));
@@ -88,20 +88,20 @@ impl ProcessWorker {
     pub async fn prepare(&self, share: Option<v1::WorkerShare>) -> Result<(), String> {
         let workers = vec![v1::WorkerSlot { share }];
         let result = self.client.clone().prepare(v1::PrepareRequest { workers }).await;
-        result.map(drop).map_err(|status| self.failed(&status))
+        result.map(drop).map_err(|status| self.failed(status))
     }
 
     /// Starts what is ready at an instant of `CLOCK_MONOTONIC`, nanoseconds.
     pub async fn start_at(&self, monotonic_ns: u64) -> Result<(), String> {
         let when = Some(v1::start_request::When::MonotonicNs(monotonic_ns));
         let result = self.client.clone().start(v1::StartRequest { when }).await;
-        result.map(drop).map_err(|status| self.failed(&status))
+        result.map(drop).map_err(|status| self.failed(status))
     }
 
     /// Ends the work.
     pub async fn stop(&self, after_interval: Option<u32>) -> Result<(), String> {
         let result = self.client.clone().stop(v1::StopRequest { after_interval }).await;
-        result.map(drop).map_err(|status| self.failed(&status))
+        result.map(drop).map_err(|status| self.failed(status))
     }
 
     /// Ends work and process, waits for it, and kills it when it does not end.
@@ -118,16 +118,18 @@ impl ProcessWorker {
         let _ = tokio::time::timeout(END_LIMIT, goodbye).await;
     }
 
-    fn failed(&self, status: &Status) -> String {
-        match status.code() {
-            tonic::Code::FailedPrecondition | tonic::Code::InvalidArgument => status.message().to_owned(),
-            _ => format!("worker {} does not answer: {}", self.label, reason(status)),
+    fn failed(&self, status: Status) -> String {
+        match CallError::from(status) {
+            CallError::Refused(reason) => reason,
+            CallError::Broken(reason) => format!("worker {} does not answer: {reason}", self.label),
         }
     }
 }
 
-fn reason(status: &Status) -> String {
-    if status.message().is_empty() { status.code().to_string() } else { status.message().to_owned() }
+fn reason(status: Status) -> String {
+    match CallError::from(status) {
+        CallError::Refused(reason) | CallError::Broken(reason) => reason,
+    }
 }
 
 async fn forward_lines(worker: u32, mut lines: mpsc::Receiver<String>, relay: Relay) {

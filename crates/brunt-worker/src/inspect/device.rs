@@ -133,7 +133,8 @@ fn identity(dir: &Path) -> Option<String> {
         let offset = line(&dir.join("loop/offset")).unwrap_or_default();
         return Some(format!("local:loop:{file}@{offset}"));
     }
-    line(&dir.join("serial")).map(|serial| format!("local:serial:{serial}"))
+    // A serial number without a maker (virtio) is no identity: many disks have the same.
+    None
 }
 
 /// The identifier of multipath-tools (page 0x83 with its type as first digit) in the form of the kernel.
@@ -179,7 +180,7 @@ mod tests {
         assert_eq!(of(&[("wwid", "eui.0025\n"), ("nguid", "00\n")]).unwrap(), "wwid:eui.0025");
         assert_eq!(of(&[("nguid", "00000000\n"), ("uuid", "12ab\n")]).unwrap(), "nvme:12ab");
         assert_eq!(of(&[("dm/uuid", "LVM-aB3\n")]).unwrap(), "dm:LVM-aB3");
-        assert_eq!(of(&[("serial", "disk1\n")]).unwrap(), "local:serial:disk1");
+        assert_eq!(of(&[("serial", "disk1\n")]), None);
         assert_eq!(of(&[("loop/backing_file", "/a b\n"), ("loop/offset", "0\n")]).unwrap(), "local:loop:/a b@0");
         assert_eq!(of(&[]), None);
     }

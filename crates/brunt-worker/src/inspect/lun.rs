@@ -42,6 +42,22 @@ pub fn facts(system: &System, query: &LunQuery) -> LunFacts {
     facts
 }
 
+/// The answer about a lun that does not answer.
+pub fn silent(query: &LunQuery) -> LunFacts {
+    let text = format!("{} does not answer within {} s", query.lun, super::LUN_LIMIT.as_secs());
+    LunFacts {
+        sd: query.sd,
+        kind: LunKind::Other,
+        size: 0,
+        readable: false,
+        writable: false,
+        identity: None,
+        block_size: None,
+        refusals: vec![text],
+        warnings: Vec::new(),
+    }
+}
+
 /// Completes the answer about a block device.
 fn block(facts: &mut LunFacts, system: &System, query: &LunQuery, number: Number) {
     let path = Path::new(&query.lun);
