@@ -1,6 +1,6 @@
 //! The cache-hit job of `parmfiles/vsp5600` on real raw devices: loop devices over files of zeros.
 //! Written blocks are never zero, so what is zero afterwards was never written.
-#![allow(clippy::unwrap_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr)]
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::figures::CpuShares;
+use crate::tally::Tally;
 
 /// Rows of the reference, one of each shape.
 const ROWS_50407: &str = include_str!("rows-5.04.07.txt");
@@ -11,7 +12,7 @@ const ROWS_50405: &str = include_str!("rows-5.04.05.txt");
 
 /// The numbers of a row.
 fn figures(layout: Layout, numbers: &[f64]) -> Figures {
-    let mut figures = Figures::nothing(false);
+    let mut figures = Figures::of(&Tally::default(), false);
     let n = |place: usize| numbers[place];
     (figures.rate, figures.mb, figures.bytes, figures.read_pct) = (n(0), n(1), n(2) as u64, n(3));
     (figures.resp, figures.read_resp, figures.write_resp, figures.read_max) = (n(4), n(5), n(6), n(7));
@@ -81,7 +82,7 @@ fn megabytes_may_be_decimal() {
 
 #[test]
 fn without_processors_a_blank_ends_the_line() {
-    let row = Layout::V50407.row("13:30:49.126", "1", &Figures::nothing(false));
+    let row = Layout::V50407.row("13:30:49.126", "1", &Figures::of(&Tally::default(), false));
     assert!(row.ends_with("    0.0 "), "{row:?}");
     let [upper, _] = Layout::V50407.titles("Nov 30, 2026", false, false);
     assert!(upper.ends_with("  queue "), "{upper:?}");
@@ -91,7 +92,7 @@ fn without_processors_a_blank_ends_the_line() {
 #[test]
 fn skew_rows_are_those_of_the_reference() {
     // 5.04.07 case 01
-    let mut f = Figures::nothing(false);
+    let mut f = Figures::of(&Tally::default(), false);
     (f.rate, f.mb, f.bytes, f.read_pct, f.resp, f.read_resp) = (102.333_333, 0.3997, 4096, 100.0, 0.0085, 0.0085);
     (f.read_max, f.resp_std) = (0.579, 0.0331);
     assert_eq!(skew_row(&f), "    102.33     0.40    4096 100.00    0.009    0.009    0.000    0.579    0.033   0.0 ");
