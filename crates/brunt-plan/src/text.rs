@@ -49,6 +49,7 @@ fn loop_name(kind: LoopKind) -> &'static str {
         LoopKind::Totalsize => "totalsize",
         LoopKind::Wss => "wss",
         LoopKind::Operation => "operation",
+        LoopKind::Fwdrate => "fwdrate",
     }
 }
 

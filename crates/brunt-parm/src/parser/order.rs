@@ -15,9 +15,6 @@ impl Parser {
     pub(super) fn misplaced(&self, params: &[Param]) -> Option<Section> {
         let (first, rest) = params.split_first()?;
         let section = leading_section(&first.raw).filter(|s| *s < self.section)?;
-        if self.skipping || matches!(section, Section::Rg | Section::Fsd | Section::Fwd) {
-            return None;
-        }
         let foreign =
             rest.iter().any(|p| keywords::lookup(self.section, &p.key).is_none() && is_full_name(section, &p.key));
         let second = section == Section::Wd
@@ -41,6 +38,29 @@ impl Parser {
         self.finish_current();
         self.section = here;
         self.current = current;
+    }
+
+    /// Whether the runs are of file systems, as far as was read.
+    pub(super) fn of_files(&self) -> bool {
+        self.met.contains(&Section::Fsd) || self.met.contains(&Section::Fwd)
+    }
+
+    /// File systems and storage do not mix (`docs/vdbench/filesystem.md` §0.1).
+    pub(super) fn mixed(&mut self, section: Section, param: &Param) {
+        let files = [Section::Fsd, Section::Fwd];
+        let storage = [Section::Sd, Section::Wd];
+        let other = |one: &[Section], other: &[Section]| {
+            one.contains(&section) && self.met.iter().any(|met| other.contains(met))
+        };
+        if !(other(&files, &storage) || other(&storage, &files)) || self.problems.has("wrong-order") {
+            return;
+        }
+        self.problems.once(
+            "",
+            Diag::error("mixed", "one execution uses either file systems or storage", param.span)
+                .label(format!("a {} among the other kind", section.noun()))
+                .help("`fsd=` and `fwd=` in one file, `sd=` and `wd=` in another"),
+        );
     }
 
     /// Reports a keyword that this section does not have.
@@ -95,7 +115,9 @@ fn starters_after(section: Section) -> &'static str {
     match section {
         Section::General => "`hd=`, `sd=`, `wd=` and `rd=`",
         Section::Hd => "`sd=`, `wd=` and `rd=`",
-        Section::Rg | Section::Fsd | Section::Sd => "`wd=` and `rd=`",
+        Section::Rg => "`sd=`, `wd=` and `rd=`",
+        Section::Fsd => "`fwd=` and `rd=`",
+        Section::Sd => "`wd=` and `rd=`",
         Section::Wd | Section::Fwd | Section::Rd => "`rd=`",
     }
 }
