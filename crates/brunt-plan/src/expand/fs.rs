@@ -173,37 +173,25 @@ impl<'a> FsRuns<'a> {
             self.sizes.check(&self.fsds.list[fsd], &structure, rd, log)?;
             trees.push(Tree { fsd, structure });
         }
-        self.one_anchor_each(rd, &trees, log)?;
+        self.one_anchor_each(rd, &trees, log);
         Some(trees)
     }
 
-    /// No two file systems of a run share an anchor.
-    fn one_anchor_each(&self, rd: &Rd, trees: &[Tree], log: &mut Log) -> Option<()> {
+    /// No two file systems of a run share an anchor; Vdbench finds it when the run starts.
+    fn one_anchor_each(&self, rd: &Rd, trees: &[Tree], log: &mut Log) {
         let mut anchors: HashMap<&str, usize> = HashMap::with_capacity(trees.len());
         for tree in trees {
             let fsd = &self.fsds.list[tree.fsd];
             let Some(first) = anchors.insert(&fsd.anchor, tree.fsd) else { continue };
-            let first = &self.fsds.list[first];
-            let name = rd.name.as_ref()?;
-            let mut diag = Diag::error(
-                "anchor-twice",
-                format!(
-                    "run `{}` uses anchor `{}` as fsd `{}` and as fsd `{}`",
-                    name.value, fsd.anchor, first.name, fsd.name
-                ),
-                name.span,
-            )
-            .label("one directory, two file systems")
-            .help("use one fsd for each directory in a run");
-            for fsd in [first, fsd] {
-                if let Some(span) = fsd.span {
-                    diag = diag.related(span, "this one");
-                }
-            }
-            log.push(diag);
-            return None;
+            let (first, Some(name)) = (&self.fsds.list[first], &rd.name) else { return };
+            let message = format!(
+                "run `{}` uses anchor `{}` as fsd `{}` and as fsd `{}`; one fsd for each directory in a run",
+                name.value, fsd.anchor, first.name, fsd.name
+            );
+            log.unsupported(Some(name.span), message.clone());
+            log.warn_once("anchor-twice", message, name.span);
+            return;
         }
-        Some(())
     }
 
     /// Vdbench formats no shared file systems but by `restart` and `clean`.

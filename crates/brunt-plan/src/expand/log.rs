@@ -49,6 +49,13 @@ impl<'a> Log<'a> {
         }
     }
 
+    /// Adds a warning unless its code was said at this place.
+    pub(crate) fn warn_once(&mut self, code: &'static str, message: impl Into<String>, span: Span) {
+        if self.noted.insert((code, span)) {
+            self.push(Diag::warning(code, message, span));
+        }
+    }
+
     /// Adds a thing that a real run refuses and a simulation accepts.
     pub(crate) fn unsupported(&mut self, span: Option<Span>, sentence: impl Into<String>) {
         let item = (span, sentence.into());
