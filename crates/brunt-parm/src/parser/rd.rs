@@ -99,10 +99,10 @@ impl Parser {
             return;
         }
         self.note_other(&draft.value);
-        bursts(&mut draft.value, &draft.name, &mut self.problems);
         if self.of_files() {
             self.check_of_files(&draft);
         } else {
+            bursts(&mut draft.value, &draft.name, &mut self.problems);
             self.check_of_storage(&draft);
         }
         if draft.keep {

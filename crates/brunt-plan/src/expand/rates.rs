@@ -99,12 +99,11 @@ pub(crate) fn of_files(rd: &Rd, log: &mut Log) -> Option<Vec<PlannedRate>> {
 fn no_fwdrate(rd: &Rd) -> Diag {
     let name = rd.name.as_ref();
     let message = format!("run `{}` has no fwdrate=", name.map_or("", |n| n.value.as_str()));
-    let diag = Diag::new(Severity::Error, "fwdrate-missing", message, name.map(|n| n.span))
-        .vdbench("No fwdrate= specified")
-        .help("add fwdrate= with a rate, max or curve");
+    let diag =
+        Diag::new(Severity::Error, "fwdrate-missing", message, name.map(|n| n.span)).vdbench("No fwdrate= specified");
     match &rd.iorate {
-        Some(iorate) => diag.related(iorate.span, "iorate= is for runs of SDs"),
-        None => diag,
+        Some(iorate) => diag.related(iorate.span, "iorate= is for runs of SDs").help("write fwdrate= in its place"),
+        None => diag.help("add fwdrate= with a rate, max or curve"),
     }
 }
 
