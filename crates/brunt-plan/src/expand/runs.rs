@@ -157,7 +157,8 @@ impl<'a> Runs<'a> {
         if let [word] = list.value.as_slice()
             && let Some(sets) = sets::of_word(&word.value, self.sds)
         {
-            return Some(Targets::Sets(sets));
+            let kept = |set: SdSet| SdSet { sds: self.wds.shared(set.sds.to_vec()), ..set };
+            return Some(Targets::Sets(sets.into_iter().map(kept).collect()));
         }
         let sds = self.wds.find_sds(selected.first()?, list, log)?;
         Some(Targets::One(Some(sds)))

@@ -39,6 +39,8 @@ pub(crate) struct Fwds<'a> {
     uses_default: bool,
     /// By FWD, when its run names no file systems: its own, and its hosts.
     known: HashMap<usize, Option<Users>>,
+    /// What wildcards that stand alone select: many workloads say `fsd=*`.
+    wildcards: RefCell<HashMap<String, Arc<[usize]>>>,
     /// Every set once, so that equal ones are kept and compared in one place.
     sets: RefCell<HashSet<Arc<[usize]>>>,
 }
@@ -57,6 +59,7 @@ impl<'a> Fwds<'a> {
             defs: Vec::new(),
             uses_default: false,
             known: HashMap::new(),
+            wildcards: RefCell::default(),
             sets: RefCell::default(),
         };
         for def in &file.fwds {
@@ -144,7 +147,7 @@ impl<'a> Fwds<'a> {
         let hosts = self.hosts_of(&def.hosts, log);
         let (fsds, hosts) = (fsds?, hosts?);
         self.check_shared(name, def, &fsds, &hosts, span, log)?;
-        Some((self.shared(fsds), self.shared(hosts)))
+        Some((fsds, self.shared(hosts)))
     }
 
     /// The one copy of a set.
@@ -164,7 +167,7 @@ impl<'a> Fwds<'a> {
         list: Option<&Spanned<Vec<Spanned<String>>>>,
         span: Option<Span>,
         log: &mut Log,
-    ) -> Option<Vec<usize>> {
+    ) -> Option<Arc<[usize]>> {
         let Some(list) = list else {
             let message = format!("fwd `{fwd}` has no fsd=, nor has its run");
             log.push(
@@ -173,11 +176,23 @@ impl<'a> Fwds<'a> {
             );
             return None;
         };
+        let wildcard = match list.value.as_slice() {
+            [only] if only.value.ends_with('*') => Some(&only.value),
+            _ => None,
+        };
+        if let Some(known) = wildcard.and_then(|text| self.wildcards.borrow().get(text).cloned()) {
+            return Some(known);
+        }
         let selection = self.fsds.names.select(&list.value);
         for item in &selection.missing {
             log.push(self.unknown_fsd(item));
         }
-        (selection.missing.is_empty() && !selection.found.is_empty()).then_some(selection.found)
+        let fine = selection.missing.is_empty() && !selection.found.is_empty();
+        let found = fine.then(|| self.shared(selection.found))?;
+        if let Some(text) = wildcard {
+            self.wildcards.borrow_mut().insert(text.clone(), Arc::clone(&found));
+        }
+        Some(found)
     }
 
     /// The hosts of a workload, all without `host=`.
