@@ -25,6 +25,10 @@ pub struct Unplannable {
 /// Nothing was named, or the demonstration cannot be written.
 pub fn files(arguments: &Arguments, invocation: &Invocation) -> Result<Vec<String>, Unplannable> {
     if let Some(wanted) = arguments.demo {
+        if wanted.file_system {
+            let text = "file systems (-tf) are not in this version; -t runs the demonstration on a file".to_owned();
+            return Err(Unplannable { text, usage: false });
+        }
         let path = demo::write(wanted, &invocation.temporary).map_err(|e| Unplannable {
             text: format!("cannot write the demonstration to {}: {e}", invocation.temporary.display()),
             usage: false,
@@ -106,6 +110,7 @@ fn first_error(diags: &[Diag]) -> Option<&Diag> {
 fn show(diags: &[Diag], parsed: &Parsed, emit: &mut dyn FnMut(Event)) {
     let color = std::io::IsTerminal::is_terminal(&std::io::stderr()) && std::env::var_os("NO_COLOR").is_none();
     for diag in diags {
-        emit(Event::Diagnostic { text: brunt_parm::render::render(diag, &parsed.sources, color) });
+        // A blank line apart, as compilers have it.
+        emit(Event::Diagnostic { text: brunt_parm::render::render(diag, &parsed.sources, color) + "\n" });
     }
 }
