@@ -7,6 +7,7 @@
 pub mod ast;
 mod command_line;
 pub mod diag;
+pub mod explain;
 pub mod keywords;
 mod lexer;
 mod lines;
