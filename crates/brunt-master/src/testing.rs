@@ -98,6 +98,11 @@ impl HostLink for FakeAgent {
         Ok(())
     }
 
+    async fn drop_sd(&self, sd: u32) -> Result<(), LinkError> {
+        self.called(format!("drop sd {sd}"));
+        if self.deaf { Err(LinkError::Broken("it is deaf".into())) } else { Ok(()) }
+    }
+
     async fn run_hook(&self, command: String) -> Result<HookResult, LinkError> {
         self.called(format!("hook {command}"));
         Ok(HookResult { status: Some(self.hook_status), lines: vec!["done".into()] })
