@@ -29,7 +29,7 @@ struct Seen {
     io_error: bool,
     /// A table of skew was written.
     skew: bool,
-    /// A diagnostic was printed.
+    /// A diagnostic that is the reason for the end was printed.
     diagnostic: bool,
     /// It was given up or interrupted.
     cut: bool,
@@ -107,8 +107,8 @@ impl Execution {
             Event::RunEnded(ended) => self.end_run(ended, at_ms, sink),
             Event::IoFailed(failed) => self.io_failed(failed, at_ms, sink),
             Event::WorkerLog { worker, worker_ms, text } => self.worker_log(*worker, *worker_ms, text, at_ms, sink),
-            Event::Diagnostic { text } => {
-                self.seen.diagnostic = true;
+            Event::Diagnostic { text, fatal } => {
+                self.seen.diagnostic |= fatal;
                 sink.stderr(text.trim_end_matches('\n'));
             }
             Event::Interrupted { .. } => self.interrupted(sink),
