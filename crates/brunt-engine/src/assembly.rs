@@ -84,6 +84,10 @@ pub fn check(share: &WorkerShare) -> Result<(), EngineError> {
         if g.xfer.largest() == 0 || empty || g.streams.iter().any(|a| a.high <= a.low) {
             return invalid(format!("generator {n} has no room or no size on sd {}", target.name));
         }
+        let touched = areas.iter().flatten().filter(|a| a.high > a.low).chain(&g.streams);
+        if target.raw && touched.map(|a| a.first_byte()).any(|first| first == 0) {
+            return invalid(format!("generator {n} touches byte 0 of raw sd {}", target.name));
+        }
         if g.read_pct < 100.0 && !target.write && target.sim.is_none() {
             return invalid(format!("generator {n} writes to sd {}, which is open for reading", target.name));
         }

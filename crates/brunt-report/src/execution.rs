@@ -109,7 +109,7 @@ impl Execution {
             Event::WorkerLog { worker, worker_ms, text } => self.worker_log(*worker, *worker_ms, text, at_ms, sink),
             Event::Diagnostic { text, fatal } => {
                 self.seen.diagnostic |= fatal;
-                sink.stderr(text.trim_end_matches('\n'));
+                sink.stderr(text.strip_suffix('\n').unwrap_or(text));
             }
             Event::Interrupted { .. } => self.interrupted(sink),
             Event::Aborted { cause, text, io_errors } => self.aborted(*cause, text, *io_errors, at_ms, sink),

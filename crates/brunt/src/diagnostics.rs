@@ -34,7 +34,8 @@ impl Shower {
     /// One problem as text.
     pub fn text(self, diag: &Diag, sources: &SourceMap) -> String {
         match self.format {
-            MessageFormat::Human => brunt_parm::render::render(diag, sources, self.color),
+            // A blank line apart, as compilers have it.
+            MessageFormat::Human => brunt_parm::render::render(diag, sources, self.color) + "\n",
             MessageFormat::Json => brunt_parm::json::render(diag, sources),
         }
     }

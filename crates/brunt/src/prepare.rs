@@ -34,6 +34,10 @@ pub struct Unplannable {
 /// Nothing was named, or the demonstration cannot be written.
 pub fn files(arguments: &Arguments, invocation: &Invocation) -> Result<Vec<String>, Unplannable> {
     if let Some(wanted) = arguments.demo {
+        if wanted.file_system {
+            let text = "file systems (-tf) are not in this version; -t runs the demonstration on a file".to_owned();
+            return Err(Unplannable { text, usage: false });
+        }
         let path = demo::write(wanted, &invocation.temporary).map_err(|e| Unplannable {
             text: format!("cannot write the demonstration to {}: {e}", invocation.temporary.display()),
             usage: false,

@@ -44,7 +44,10 @@ pub fn run(invocation: &Invocation, arguments: &Arguments) -> i32 {
             brunt_master::simulate(&prepared.plan, in_vdbench_words(invocation, arguments), &mut |e| session.emit(e));
             (exit::DONE, true)
         }
-        Ok(prepared) => execute(invocation, arguments, prepared, &mut session),
+        Ok(mut prepared) => {
+            prepared.plan.settings.unsupported.extend(not_yet(arguments).map(|text| (None, text)));
+            execute(invocation, arguments, prepared, &mut session)
+        }
         Err(Unplannable { text, .. }) => {
             session.emit(Event::Aborted { cause: AbortCause::Parameters, text, io_errors: 0 });
             (exit::of_abort(AbortCause::Parameters, invocation.as_vdbench), false)
@@ -193,6 +196,13 @@ fn scanned(arguments: &Arguments, invocation: &Invocation) -> Vec<String> {
         _ => word.clone(),
     };
     arguments.scanned.iter().map(shown).collect()
+}
+
+/// Options that change what is done and that this version cannot follow: refused rather than overlooked.
+fn not_yet(arguments: &Arguments) -> impl Iterator<Item = String> {
+    let validate = arguments.validate.as_ref().map(|_| "data validation (-v)");
+    let journal = arguments.journal.as_ref().map(|_| "data validation with a journal (-j)");
+    [validate, journal].into_iter().flatten().map(|what| format!("{what} is not in this version; leave the option out"))
 }
 
 /// A seed that differs from execution to execution.

@@ -5,7 +5,7 @@ use std::io::{Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-use brunt_plan::work::{Area, Generator, IoErrorKind, OpenFlag, Seek, Target, WorkerEvent, Xfer};
+use brunt_plan::work::{Area, Generator, IoErrorKind, OpenFlag, Seek, Target, WorkerEvent, Wrap, Xfer};
 use tempfile::NamedTempFile;
 
 use crate::harness::*;
@@ -182,7 +182,7 @@ fn lanes_can_be_bound_to_cores() {
 #[test]
 fn wrapping_areas_reach_both_ends() {
     for file in files(M) {
-        let wrapped = Area { low: 896 * K, high: M + 128 * K, wrap: Some(M) };
+        let wrapped = Area { low: 896 * K, high: M + 128 * K, wrap: Some(Wrap { at: M, to: 0 }) };
         let both = Generator { miss: wrapped, ..eof(M, 64 * K, 100.0) };
         let told = run_to_eof(share(None, vec![target(&file, 2, M)], vec![both]));
         assert_eq!((told.cell(|_| true).read.bytes, told.failures.len()), (256 * K, 0));

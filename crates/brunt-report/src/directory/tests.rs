@@ -1,3 +1,5 @@
+//! Output directories: names, old reports, files that cannot be written.
+
 #![allow(clippy::unwrap_used)]
 
 use super::*;
