@@ -350,7 +350,7 @@ fn settings() -> Settings {
         monitor: None,
         abort_failed_skew: None,
         repeat: None,
-        ios_per_jvm: 100_000.0,
+        ios_per_jvm: None,
         timeout: vec![],
         misc: vec![],
         seed: 1,
