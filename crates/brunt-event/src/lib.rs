@@ -204,6 +204,9 @@ pub enum Event {
     Diagnostic {
         /// Several lines.
         text: String,
+        /// Whether it is the reason for an end: then that need not be told again.
+        #[serde(default)]
+        fatal: bool,
     },
     /// SIGINT or SIGTERM arrived.
     Interrupted {

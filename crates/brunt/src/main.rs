@@ -2,6 +2,7 @@
 
 mod arguments;
 mod demo;
+mod diagnostics;
 mod exit;
 mod files;
 mod invocation;

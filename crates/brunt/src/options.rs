@@ -61,6 +61,8 @@ pub enum Id {
     Seed,
     /// `--strict`
     Strict,
+    /// `--message-format`
+    MessageFormat,
     /// `--help`
     Help,
     /// `--version`
@@ -116,6 +118,12 @@ pub const TABLE: &[Row] = &[
     row(Id::Compat, &["--compat"], Takes::Value("VERSION"), "layout of the report files: 5.04.07 [default] or 5.04.06"),
     row(Id::Seed, &["--seed"], Takes::Value("N"), "seed of all random choices; the same seed gives the same addresses"),
     row(Id::Strict, &["--strict"], Takes::Nothing, "treat warnings about the parameter file as errors"),
+    row(
+        Id::MessageFormat,
+        &["--message-format"],
+        Takes::Value("FORMAT"),
+        "problems of parameter files as text [human] or as one JSON object a line [json]",
+    ),
     row(Id::Help, &["--help", "-h"], Takes::Nothing, "print this help"),
     row(Id::Version, &["--version"], Takes::Nothing, "print the version"),
 ];

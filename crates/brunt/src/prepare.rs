@@ -2,14 +2,23 @@
 
 use brunt_event::Event;
 use brunt_parm::ast::Repeat;
-use brunt_parm::{Diag, Input, Parsed, Severity};
+use brunt_parm::{Diag, Input, Severity, SourceMap};
 use brunt_plan::Options;
 use brunt_plan::plan::Plan;
 
 use crate::arguments::{Arguments, Layout, LoopFor};
 use crate::demo;
+use crate::diagnostics::Shower;
 use crate::files::Files;
 use crate::invocation::Invocation;
+
+/// A plan and the texts that its places are in.
+pub struct Prepared {
+    /// What will be done.
+    pub plan: Plan,
+    /// The parameter files.
+    pub sources: SourceMap,
+}
 
 /// Why there is no plan.
 pub struct Unplannable {
@@ -51,7 +60,7 @@ pub fn plan(
     as_vdbench: bool,
     seed: u64,
     emit: &mut dyn FnMut(Event),
-) -> Result<Plan, Unplannable> {
+) -> Result<Prepared, Unplannable> {
     let input = Input {
         files,
         substitutions: arguments.substitutions.clone(),
@@ -75,9 +84,9 @@ pub fn plan(
             d.severity = Severity::Error;
         }
     }
-    show(&diags, &parsed, emit);
+    Shower::new(arguments.message_format).show(&diags, &parsed.sources, emit);
     match (first_error(&diags), plan) {
-        (None, Some(plan)) => Ok(plan),
+        (None, Some(plan)) => Ok(Prepared { plan, sources: parsed.sources }),
         (Some(error), _) => Err(Unplannable {
             text: error.vdbench.clone().unwrap_or_else(|| error.message.clone()),
             usage: error.code == "no-such-file",
@@ -105,12 +114,4 @@ fn options(arguments: &Arguments, as_vdbench: bool, seed: u64) -> Options {
 
 fn first_error(diags: &[Diag]) -> Option<&Diag> {
     diags.iter().find(|d| d.severity == Severity::Error)
-}
-
-fn show(diags: &[Diag], parsed: &Parsed, emit: &mut dyn FnMut(Event)) {
-    let color = std::io::IsTerminal::is_terminal(&std::io::stderr()) && std::env::var_os("NO_COLOR").is_none();
-    for diag in diags {
-        // A blank line apart, as compilers have it.
-        emit(Event::Diagnostic { text: brunt_parm::render::render(diag, &parsed.sources, color) + "\n" });
-    }
 }

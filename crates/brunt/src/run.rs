@@ -11,9 +11,10 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
 use crate::arguments::{Arguments, Layout};
+use crate::diagnostics::{self, Shower};
 use crate::exit;
 use crate::invocation::Invocation;
-use crate::prepare::{self, Unplannable};
+use crate::prepare::{self, Prepared, Unplannable};
 use crate::session::{Session, now_ms};
 
 /// Events of agents that may wait for the master before they wait themselves.
@@ -39,13 +40,13 @@ pub fn run(invocation: &Invocation, arguments: &Arguments) -> i32 {
         session.emit(Event::Argument { text: word });
     }
     let (status, complete) = match plan(invocation, arguments, seed, &mut session) {
-        Ok(plan) if arguments.simulate => {
-            brunt_master::simulate(&plan, in_vdbench_words(invocation, arguments), &mut |e| session.emit(e));
+        Ok(prepared) if arguments.simulate => {
+            brunt_master::simulate(&prepared.plan, in_vdbench_words(invocation, arguments), &mut |e| session.emit(e));
             (exit::DONE, true)
         }
-        Ok(mut plan) => {
-            plan.settings.unsupported.extend(not_yet(arguments).map(|text| (None, text)));
-            execute(invocation, plan, &mut session)
+        Ok(mut prepared) => {
+            prepared.plan.settings.unsupported.extend(not_yet(arguments).map(|text| (None, text)));
+            execute(invocation, arguments, prepared, &mut session)
         }
         Err(Unplannable { text, .. }) => {
             session.emit(Event::Aborted { cause: AbortCause::Parameters, text, io_errors: 0 });
@@ -59,7 +60,12 @@ pub fn run(invocation: &Invocation, arguments: &Arguments) -> i32 {
     }
 }
 
-fn plan(invocation: &Invocation, arguments: &Arguments, seed: u64, session: &mut Session) -> Result<Plan, Unplannable> {
+fn plan(
+    invocation: &Invocation,
+    arguments: &Arguments,
+    seed: u64,
+    session: &mut Session,
+) -> Result<Prepared, Unplannable> {
     let emit = &mut |event| session.emit(event);
     let planned = prepare::files(arguments, invocation)
         .and_then(|files| prepare::plan(files, arguments, invocation.as_vdbench, seed, emit));
@@ -74,24 +80,44 @@ fn in_vdbench_words(invocation: &Invocation, arguments: &Arguments) -> bool {
     invocation.as_vdbench || arguments.compat.is_some()
 }
 
-fn execute(invocation: &Invocation, plan: Plan, session: &mut Session) -> (i32, bool) {
+fn execute(
+    invocation: &Invocation,
+    arguments: &Arguments,
+    Prepared { plan, sources }: Prepared,
+    session: &mut Session,
+) -> (i32, bool) {
     let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return (give_up(&format!("cannot start threads: {error}"), invocation, session), false),
     };
+    let mut held = Vec::new();
     let done = runtime.block_on(async {
         let (events, from_agents) = mpsc::channel(EVENTS);
         let fleet = launch(invocation, &plan, events).await?;
         let options = brunt_master::Options::new(invocation.as_vdbench, session.directory());
         let (control, asked) = mpsc::channel(4);
         watch_signals(control);
-        let sink = &mut |event| session.emit(event);
+        let sink = &mut |event| match held.is_empty() && !ends_set_up(&event) {
+            true => session.emit(event),
+            false => held.push(event),
+        };
         Ok::<_, String>(brunt_master::execute(plan, fleet, options, from_agents, asked, sink).await)
     });
+    if let Ok(outcome) = &done {
+        let shower = Shower::new(arguments.message_format);
+        shower.show(&diagnostics::of_setup(&outcome.problems), &sources, &mut |event| session.emit(event));
+    }
+    held.into_iter().for_each(|event| session.emit(event));
     match done {
         Ok(outcome) => (status(&outcome, invocation.as_vdbench), outcome.complete),
         Err(text) => (give_up(&text, invocation, session), false),
     }
+}
+
+/// Whether an event says that the set-up failed: from there on events wait until its problems are shown, which the
+/// outcome holds.
+fn ends_set_up(event: &Event) -> bool {
+    matches!(event, Event::Aborted { cause: AbortCause::Setup | AbortCause::Safety, .. })
 }
 
 fn give_up(text: &str, invocation: &Invocation, session: &mut Session) -> i32 {
