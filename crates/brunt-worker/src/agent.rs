@@ -6,7 +6,6 @@
 
 mod cpu;
 mod drain;
-mod hook;
 mod options;
 mod own;
 mod process;

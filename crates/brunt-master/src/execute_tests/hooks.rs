@@ -112,3 +112,19 @@ async fn no_hook_runs_when_the_set_up_fails() {
     assert!(hooks.is_empty(), "{hooks:?}");
     assert_eq!(played.outcome.abort, Some(AbortCause::Setup));
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_a_hook_leaves_in_the_background_holds_nothing_up() {
+    let mut plan = hooked();
+    plan.settings.startcmd = vec![hook("sleep 300 & echo $!", None)];
+    let started = std::time::Instant::now();
+    let played = Stage::new(plan, vec![vec![whole(2, 1), whole(2, 1)]]).play().await;
+    let pid = played.events.iter().find_map(|e| match e {
+        brunt_event::Event::Hook { lines, .. } => lines.first().and_then(|line| line.parse().ok()),
+        _ => None,
+    });
+    let pid = nix::unistd::Pid::from_raw(pid.expect("the hook has told its child"));
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL).expect("it still runs");
+    assert!(started.elapsed().as_secs() < 150);
+    assert!(played.outcome.complete);
+}
