@@ -84,6 +84,15 @@ async fn a_hook_that_fails_may_only_warn() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_hook_that_fails_may_stop_vdbench_too() {
+    let mut stage = Stage::new(hooked(), vec![vec![whole(2, 1), whole(2, 1)]]);
+    stage.hook_status = 3;
+    stage.options.as_vdbench = true;
+    stage.plan.settings.misc = vec![("hook_failure".into(), "error".into())];
+    assert_eq!(stage.play().await.outcome.abort, Some(AbortCause::Hook));
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_last_hook_follows_an_abort_but_not_an_interrupt() {
     let mut plan = hooked();
     plan.settings.data_errors = brunt_parm::ast::DataErrors::Limit { count: 1, seconds: None };
