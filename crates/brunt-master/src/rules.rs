@@ -68,9 +68,10 @@ impl Rules {
             }
         };
         let hook_failure_warns = match misc("hook_failure") {
-            None | Some("stop") => options.as_vdbench,
+            None => options.as_vdbench,
             Some("warn") => true,
-            Some(text) => return Err(format!("misc=(hook_failure={text}) is neither warn nor stop")),
+            Some("error") => false,
+            Some(text) => return Err(format!("misc=(hook_failure={text}) is neither warn nor error")),
         };
         Ok(Self {
             output: options.output.display().to_string(),

@@ -7,7 +7,6 @@
 mod cores;
 mod cpu;
 mod drain;
-mod hook;
 mod options;
 mod own;
 mod process;

@@ -148,7 +148,12 @@ async fn launch(
 }
 
 fn watch_signals(control: mpsc::Sender<Control>) {
+    let ignored = ignored_signals(&std::fs::read_to_string("/proc/self/status").unwrap_or_default());
     for kind in SIGNALS {
+        // `nohup brunt … &`: whoever started us wants us to outlive the terminal.
+        if kind == SignalKind::hangup() && ignored & 1 << (kind.as_raw_value() - 1) != 0 {
+            continue;
+        }
         let Ok(mut arrivals) = signal(kind) else { continue };
         let control = control.clone();
         tokio::spawn(async move {
@@ -159,6 +164,12 @@ fn watch_signals(control: mpsc::Sender<Control>) {
             }
         });
     }
+}
+
+/// The signals that were ignored when this process was started, signal n as bit n − 1, from its `/proc/self/status`.
+fn ignored_signals(status: &str) -> u64 {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }
 
 fn status(outcome: &Outcome, as_vdbench: bool) -> i32 {
