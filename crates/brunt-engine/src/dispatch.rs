@@ -109,6 +109,10 @@ impl Dispatcher {
             left -= 1;
             let Some(paced) = self.paced.get(n) else { return false };
             let Some(queue) = self.queues.get(paced.target) else { return false };
+            if queue.is_gone() {
+                class.next.pop();
+                continue;
+            }
             if queue.is_full(number) && queue.block(number) {
                 class.blocked_on = Some(paced.target);
                 return false;

@@ -27,6 +27,7 @@ mod pacer;
 mod pattern;
 mod queue;
 mod record;
+mod removal;
 mod reporter;
 mod seat;
 mod shared;

@@ -94,13 +94,27 @@ pub struct TargetQueue {
     bell: AtomicU32,
     sleepers: AtomicU32,
     dispatcher: Arc<Bell>,
+    gone: Arc<AtomicBool>,
 }
 
 impl TargetQueue {
-    /// A queue for so many priorities. `dispatcher` rings when a full ring has room again.
-    pub fn new(classes: usize, dispatcher: Arc<Bell>) -> Self {
+    /// A queue for so many priorities. `dispatcher` rings when a full ring has room again. When the target is
+    /// `gone` nothing comes out any more.
+    pub fn new(classes: usize, dispatcher: Arc<Bell>, gone: Arc<AtomicBool>) -> Self {
         let rings = (0..classes.max(1)).map(|_| Ring::new()).collect();
-        Self { rings, bell: AtomicU32::new(0), sleepers: AtomicU32::new(0), dispatcher }
+        Self { rings, bell: AtomicU32::new(0), sleepers: AtomicU32::new(0), dispatcher, gone }
+    }
+
+    /// Whether the target is out of the run: what arrives for it is thrown away.
+    #[inline]
+    pub fn is_gone(&self) -> bool {
+        self.gone.load(SeqCst)
+    }
+
+    /// The target is gone: sends its lanes home, and no longer holds the dispatcher back.
+    pub fn left(&self) {
+        self.dispatcher.ring();
+        self.wake_all();
     }
 
     /// Puts an arrival in, by the dispatcher only. False when there is no room.
@@ -131,7 +145,7 @@ impl TargetQueue {
 
     /// Whether the dispatcher shall still wait for room.
     pub fn is_blocked(&self, class: usize) -> bool {
-        self.rings.get(class).is_some_and(|r| r.blocked.load(SeqCst))
+        self.rings.get(class).is_some_and(|r| r.blocked.load(SeqCst)) && !self.is_gone()
     }
 
     /// Wakes a lane for each new arrival, as far as lanes sleep.
@@ -167,7 +181,7 @@ impl TargetQueue {
     #[inline]
     pub fn next(&self, shared: &Shared) -> Option<Order> {
         loop {
-            if shared.stopping() {
+            if shared.stopping() || self.is_gone() {
                 return None;
             }
             if let Some(order) = self.try_next() {
@@ -176,7 +190,7 @@ impl TargetQueue {
             let seen = self.bell.load(SeqCst);
             self.sleepers.fetch_add(1, SeqCst);
             let order = self.try_next();
-            if order.is_none() && !shared.stopping() {
+            if order.is_none() && !shared.stopping() && !self.is_gone() {
                 futex::wait_until(&self.bell, seen, None);
             }
             self.sleepers.fetch_sub(1, SeqCst);
@@ -200,7 +214,7 @@ mod tests {
 
     #[test]
     fn orders_come_out_as_they_went_in() {
-        let q = TargetQueue::new(1, Arc::default());
+        let q = TargetQueue::new(1, Arc::default(), Arc::default());
         (0..10).for_each(|n| assert!(q.push(0, &order(n))));
         assert!((0..10).all(|n| q.try_next() == Some(order(n))));
         assert_eq!(q.try_next(), None);
@@ -208,7 +222,7 @@ mod tests {
 
     #[test]
     fn the_higher_priority_goes_first() {
-        let q = TargetQueue::new(2, Arc::default());
+        let q = TargetQueue::new(2, Arc::default(), Arc::default());
         assert!(q.push(1, &order(1)) && q.push(0, &order(2)));
         assert_eq!((q.try_next(), q.try_next()), (Some(order(2)), Some(order(1))));
     }
@@ -216,7 +230,7 @@ mod tests {
     #[test]
     fn a_full_ring_frees_the_dispatcher_at_30_percent() {
         let bell = Arc::new(Bell::default());
-        let q = TargetQueue::new(1, Arc::clone(&bell));
+        let q = TargetQueue::new(1, Arc::clone(&bell), Arc::default());
         assert!((0..CAPACITY as u64).all(|n| q.push(0, &order(n))));
         assert!(q.is_full(0) && !q.push(0, &order(0)) && q.block(0));
         let before = bell.now();
@@ -230,8 +244,29 @@ mod tests {
     }
 
     #[test]
+    fn when_the_target_is_gone_sleeping_lanes_go_home_and_nobody_waits_for_room() {
+        let (bell, gone) = (Arc::new(Bell::default()), Arc::new(AtomicBool::new(false)));
+        let q = TargetQueue::new(1, Arc::clone(&bell), Arc::clone(&gone));
+        let shared = Shared::new(Tally::new(&[]));
+        std::thread::scope(|s| {
+            let lane = s.spawn(|| q.next(&shared));
+            while q.sleepers.load(SeqCst) == 0 {
+                std::thread::yield_now();
+            }
+            let before = bell.now();
+            gone.store(true, SeqCst);
+            q.left();
+            assert_eq!(lane.join().unwrap(), None);
+            assert_ne!(bell.now(), before);
+        });
+        assert!((0..CAPACITY as u64).all(|n| q.push(0, &order(n))));
+        q.block(0);
+        assert!(!q.is_blocked(0));
+    }
+
+    #[test]
     fn every_arrival_reaches_exactly_one_lane() {
-        let q = TargetQueue::new(1, Arc::default());
+        let q = TargetQueue::new(1, Arc::default(), Arc::default());
         let shared = Shared::new(Tally::new(&[]));
         let total = 50_000;
         let mut got: Vec<u64> = std::thread::scope(|s| {

@@ -2,6 +2,7 @@
 //! go.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use brunt_plan::work::{IoErrorKind, IoFailure};
 
@@ -41,11 +42,16 @@ pub struct Seat {
     pub lun: Arc<str>,
     /// Index in the share of each generator of the target.
     pub generators: Arc<[usize]>,
+    /// Whether the target is out of the run.
+    pub gone: Arc<AtomicBool>,
 }
 
 impl Seat {
     /// The next order, without waiting for one.
     pub fn try_next(&mut self) -> Option<Order> {
+        if self.gone.load(Relaxed) {
+            return None;
+        }
         match &mut self.source {
             Source::Free(feed) => feed.next(),
             Source::Feed(feed) => feed.next(self.lane),

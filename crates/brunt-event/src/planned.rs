@@ -31,8 +31,8 @@ pub struct Planned {
     pub histogram_bounds_us: Vec<u64>,
     /// Print only the used part of histograms.
     pub histogram_suppress: bool,
-    /// Threshold of the warning on the rate per worker.
-    pub ios_per_worker: f64,
+    /// Threshold of the warning on the rate per worker, where the file asks for one.
+    pub ios_per_worker: Option<f64>,
 }
 
 /// A worker.

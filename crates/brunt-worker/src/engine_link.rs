@@ -30,6 +30,10 @@ impl WorkEngine for LaneEngine {
 }
 
 impl PreparedWork for Prepared {
+    fn drop_sd(&self, sd: u32) {
+        Prepared::drop_sd(self, sd);
+    }
+
     fn start(self: Box<Self>, at: Instant) -> Box<dyn RunningWork> {
         Box::new(Prepared::start(*self, at))
     }
@@ -38,6 +42,10 @@ impl PreparedWork for Prepared {
 impl RunningWork for Running {
     fn stop(&self, after_interval: Option<u32>) {
         Running::stop(self, after_interval);
+    }
+
+    fn drop_sd(&self, sd: u32) {
+        Running::drop_sd(self, sd);
     }
 
     fn outstanding(&self) -> (u64, Duration) {

@@ -78,6 +78,10 @@ impl HostLink for Player {
         Ok(())
     }
 
+    async fn drop_sd(&self, _sd: u32) -> Result<(), LinkError> {
+        Ok(())
+    }
+
     async fn run_hook(&self, _command: String) -> Result<HookResult, LinkError> {
         Ok(HookResult { status: Some(0), lines: vec![] })
     }

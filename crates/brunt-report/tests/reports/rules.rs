@@ -433,7 +433,7 @@ fn early_ends_are_states_too() {
 fn busy_processors_and_missed_skew_are_boxed() {
     let run = planned_run("rd1", &[]);
     let mut plan = planned(&ONE, &["sd1"], &["wd1", "wd2"], std::slice::from_ref(&run));
-    plan.ios_per_worker = 50.0;
+    plan.ios_per_worker = Some(50.0);
     let mut stream = Stream::new(Compat::V50407, plan);
     stream.set_up();
     let ios = [reads(0, 0, 0, 60), reads(0, 1, 0, 40)].concat();

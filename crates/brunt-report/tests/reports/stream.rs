@@ -204,7 +204,7 @@ pub fn planned(hosts: &[(&str, u32)], sds: &[&str], wds: &[&str], runs: &[Planne
         wds: wds.iter().map(|name| (*name).to_owned()).collect(),
         wd_reports: wds.len() > 1,
         runs: runs.to_vec(),
-        ios_per_worker: 100_000.0,
+        ios_per_worker: Some(100_000.0),
         ..Planned::default()
     }
 }

@@ -139,6 +139,11 @@ impl Agent for AgentService {
         Ok(Response::new(v1::StopReply {}))
     }
 
+    async fn drop_sd(&self, request: Request<v1::DropSdRequest>) -> Result<Response<v1::DropSdReply>, Status> {
+        self.team()?.drop_sd(request.into_inner().sd).await.map_err(refuse)?;
+        Ok(Response::new(v1::DropSdReply {}))
+    }
+
     async fn run_hook(&self, request: Request<v1::RunHookRequest>) -> Result<Response<v1::RunHookReply>, Status> {
         let command = request.into_inner().command;
         let reply = hook::run(&command).await.map_err(|error| refuse(format!("`{command}` cannot be run: {error}")))?;

@@ -100,6 +100,20 @@ impl Team {
         }
     }
 
+    /// Starts no more I/O to an SD.
+    pub async fn drop_sd(&self, sd: u32) -> Result<(), String> {
+        match self {
+            Team::Own(worker) => {
+                worker.drop_sd(sd);
+                Ok(())
+            }
+            Team::Processes(workers) => {
+                let calls = workers.iter().map(Arc::clone);
+                together(calls.map(|worker| async move { worker.drop_sd(sd).await })).await
+            }
+        }
+    }
+
     /// Ends work and processes. Own work has `limit` to drain.
     pub async fn end(&self, limit: Duration) {
         match self {
