@@ -17,6 +17,17 @@ pub enum MessageFormat {
     Json,
 }
 
+impl MessageFormat {
+    /// The format of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "human" => Some(Self::Human),
+            "json" => Some(Self::Json),
+            _ => None,
+        }
+    }
+}
+
 /// Shows problems in one format.
 #[derive(Debug, Clone, Copy)]
 pub struct Shower {

@@ -7,6 +7,7 @@ mod diagnostics;
 mod exit;
 mod explain;
 mod files;
+mod fmt_command;
 mod invocation;
 mod options;
 mod plan_command;
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
     let status = match words.first().and_then(|w| w.to_str()) {
         Some("agent" | "worker") => serve::serve(&words[1..]),
         Some("plan") => plan_command::run(&Invocation::of(&program), &words[1..]),
+        Some("fmt") => fmt_command::run(&words[1..]),
         Some("explain") => explain::run(&words[1..]),
         Some("completions") => completions::run(&words[1..]),
         _ => command(Invocation::of(&program), words),

@@ -163,6 +163,12 @@ pub const SUBCOMMANDS: &[Subcommand] = &[
         words: Words::Execution(&["--json"]),
     },
     Subcommand {
+        name: "fmt",
+        takes: "FILE… [--check | --write]",
+        help: "parameter files in canonical form, which means the same",
+        words: Words::Files(&["--check", "--write"]),
+    },
+    Subcommand {
         name: "explain",
         takes: "[KEYWORD…] [--section S]",
         help: "what a keyword of a parameter file means; without one: all of them",

@@ -74,7 +74,7 @@ fn show(arguments: &Arguments, Prepared { plan, sources }: Prepared, json: bool)
 }
 
 /// What is noticed about the files; the rest of the event stream belongs to an execution.
-fn to_stderr(event: Event) {
+pub fn to_stderr(event: Event) {
     if let Event::Diagnostic { text, .. } = event {
         let _ = writeln!(io::stderr(), "{text}");
     }
