@@ -133,6 +133,9 @@ pub struct RunEnded {
     pub end: RunEnd,
     /// Whether it ran to its planned end, so that an average is due in the compatible files.
     pub complete: bool,
+    /// Whether it was over within its warm-up, so that its last interval stands for the counted ones.
+    #[serde(default)]
+    pub short: bool,
     /// By SD of [`RunStarted::sds`], counted intervals only; the last interval where none counted.
     pub sd_hists: Vec<HistPair>,
     /// By workload of [`RunStarted::workloads`].

@@ -115,7 +115,7 @@ impl HostLink for FakeAgent {
     }
 }
 
-fn facts(sd: u32) -> LunFacts {
+pub(crate) fn facts(sd: u32) -> LunFacts {
     LunFacts {
         sd,
         kind: LunKind::File,
@@ -124,6 +124,7 @@ fn facts(sd: u32) -> LunFacts {
         writable: true,
         identity: Some(format!("file {sd}")),
         block_size: Some(512),
+        timeout_s: Some(60),
         refusals: vec![],
         warnings: vec![],
     }

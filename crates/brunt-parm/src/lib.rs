@@ -8,6 +8,7 @@ pub mod ast;
 mod command_line;
 pub mod diag;
 pub mod explain;
+pub mod fmt;
 pub mod json;
 pub mod keywords;
 mod lexer;

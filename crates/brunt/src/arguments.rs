@@ -357,11 +357,7 @@ fn layout(option: &'static str, value: String) -> Result<Layout, ArgumentError> 
 }
 
 fn message_format(option: &'static str, value: String) -> Result<MessageFormat, ArgumentError> {
-    match value.as_str() {
-        "human" => Ok(MessageFormat::Human),
-        "json" => Ok(MessageFormat::Json),
-        _ => Err(ArgumentError::Bad { option, value, expected: "human or json" }),
-    }
+    MessageFormat::named(&value).ok_or(ArgumentError::Bad { option, value, expected: "human or json" })
 }
 
 #[cfg(test)]

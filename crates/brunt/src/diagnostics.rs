@@ -17,6 +17,17 @@ pub enum MessageFormat {
     Json,
 }
 
+impl MessageFormat {
+    /// The format of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "human" => Some(Self::Human),
+            "json" => Some(Self::Json),
+            _ => None,
+        }
+    }
+}
+
 /// Shows problems in one format.
 #[derive(Debug, Clone, Copy)]
 pub struct Shower {
@@ -89,7 +100,7 @@ mod tests {
     #[test]
     fn problems_are_counted_and_notes_are_not() {
         let (error, warning, note) = (diag(Severity::Error), diag(Severity::Warning), diag(Severity::Note));
-        assert_eq!(summary(&[note.clone()]), None);
+        assert_eq!(summary(std::slice::from_ref(&note)), None);
         assert_eq!(
             summary(&[error.clone(), note, error.clone(), warning.clone()]).as_deref(),
             Some("2 errors, 1 warning")

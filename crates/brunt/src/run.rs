@@ -4,7 +4,7 @@ use std::hash::{BuildHasher, Hasher};
 use std::io::{self, Write};
 
 use brunt_event::{AbortCause, Compat, Event, Opened, SCHEMA};
-use brunt_master::{Control, Fleet, FleetHost, LinkEvent, Outcome};
+use brunt_master::{Control, Fleet, FleetHost, LinkEvent, Outcome, launch};
 use brunt_plan::plan::Plan;
 use brunt_report::Directory;
 use tokio::signal::unix::{SignalKind, signal};
@@ -136,8 +136,10 @@ async fn launch(
         return Ok(Fleet { hosts });
     }
     let program = &invocation.program;
+    let cores = launch::cores(&plan.settings)?;
     for (n, host) in plan.hosts.iter().enumerate() {
-        let link = brunt_master::launch::local(program, n, &host.label, host.workers, events.clone()).await;
+        let cores = cores.as_deref();
+        let link = launch::local(program, n, &host.label, host.workers, cores, events.clone()).await;
         let link = link.map_err(|e| e.to_string())?;
         let words = |w| format!("{} SlaveJvm -m localhost -l {}", program.display(), host.worker_label(w));
         hosts.push(FleetHost { link, commands: (0..host.workers).map(words).collect() });

@@ -145,6 +145,7 @@ impl Stream {
             intervals: intervals.len() as u32,
             end,
             complete: !matches!(end, RunEnd::Errors | RunEnd::Signal | RunEnd::WorkerLost | RunEnd::Stuck),
+            short: intervals.len() as u32 <= started.warmup_intervals,
             sd_hists: by(started.sds.len(), |io| io.sd),
             wd_hists: by(started.workloads.len(), |io| io.wd),
             worker_hists: by(workers, |io| io.worker),
