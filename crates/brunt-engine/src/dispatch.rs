@@ -153,7 +153,8 @@ impl Dispatcher {
     /// Wakes sleeping lanes of the targets with new arrivals, once.
     pub fn wake_lanes(&mut self) {
         for (queue, n) in self.queues.iter().zip(self.arrived.iter_mut()).filter(|(_, n)| **n > 0) {
-            queue.wake(std::mem::take(n));
+            *n = 0;
+            queue.wake();
         }
     }
 

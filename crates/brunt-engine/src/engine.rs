@@ -112,10 +112,10 @@ fn prepare_real(share: WorkerShare, options: &EngineOptions, events: Events) -> 
         let failed = |error| EngineError::Memory { sd: target.name.clone(), bytes: need.read + need.write, error };
         let device = Arc::clone(&devices[seat.target]);
         let mut lane = Lane::new(seat, device, need, mix(salt ^ n as u64)).map_err(failed)?;
-        let core = options.cores.get(n % options.cores.len().max(1)).copied();
+        let cores = options.cores_of(n).to_vec();
         let (ready, thread_name) = (ready.clone(), name.clone());
         let work = move || {
-            let pinned = pin(&thread_name, core.as_slice());
+            let pinned = pin(&thread_name, &cores);
             lane.warm();
             // Nobody listens when another thread could not be made.
             let _ = ready.send(pinned);

@@ -41,4 +41,4 @@ pub mod pacing;
 pub mod random;
 
 pub use engine::{Engine, Prepared, Running};
-pub use options::{EngineError, EngineOptions, Wait};
+pub use options::{Bind, EngineError, EngineOptions, Wait};

@@ -72,6 +72,9 @@ impl Seat {
     /// Records what became of an order.
     #[inline]
     pub fn finish(&mut self, order: &Order, issued_ns: u64, done_ns: u64, result: Result<u64, i32>) {
+        if let Source::Queue(queue) = &self.source {
+            queue.answered(done_ns.saturating_sub(issued_ns));
+        }
         let error = match result {
             Ok(got) if got == order.access.len => None,
             Ok(got) => Some(IoErrorKind::Short { got }),

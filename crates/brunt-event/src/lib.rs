@@ -11,7 +11,7 @@ mod run;
 
 use serde::{Deserialize, Serialize};
 
-pub use planned::{Planned, PlannedRun, PlannedSd, PlannedWorker, RateText};
+pub use planned::{AnchorSize, FilesRate, Planned, PlannedRun, PlannedSd, PlannedWorker, RateText};
 pub use run::{HistPair, HostInterval, Interval, Requested, RunEnd, RunEnded, RunStarted, RunWorkload};
 
 /// One line of `events.ndjson`.
@@ -57,6 +57,11 @@ pub enum Event {
     Usage,
     /// The plan stands. Comes before anything is started.
     Planned(Planned),
+    /// What there is below each anchor that a run uses.
+    AnchorSizes {
+        /// The anchors, each once.
+        anchors: Vec<AnchorSize>,
+    },
     /// A run of a simulation (`-s`).
     Simulated {
         /// Index in [`Planned::runs`].

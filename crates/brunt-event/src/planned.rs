@@ -92,4 +92,37 @@ pub enum RateText {
     PercentOfMax(f64),
     /// A percentage of the run before, not known yet.
     PercentOfPrevious(f64),
+    /// A trace is replayed: at the recorded rate, or at so many I/Os per second.
+    Replay(Option<f64>),
+    /// `fwdrate=` of a run of file systems.
+    Files(FilesRate),
+}
+
+/// The rate of a run of file systems in words.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FilesRate {
+    /// Operations per second.
+    Fixed(f64),
+    /// `max.`, with a full stop.
+    Max,
+    /// `curve.`, likewise.
+    Curve,
+    /// A percentage of the maximum that is not known yet.
+    PercentOfMax(f64),
+    /// A percentage of the run before, not known yet.
+    PercentOfPrevious(f64),
+}
+
+/// An anchor of file systems.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AnchorSize {
+    /// Its path.
+    pub anchor: String,
+    /// Directories below it.
+    pub directories: u64,
+    /// Files.
+    pub files: u64,
+    /// Bytes of all files.
+    pub bytes: u64,
 }

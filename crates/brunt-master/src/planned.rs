@@ -1,6 +1,8 @@
 //! The head of the event stream: who takes part and what will be run.
 
-use brunt_event::{Planned, PlannedRun, PlannedSd, PlannedWorker, RateText};
+use std::collections::HashSet;
+
+use brunt_event::{AnchorSize, FilesRate, Planned, PlannedRun, PlannedSd, PlannedWorker, RateText};
 use brunt_parm::ast::ReportOption;
 use brunt_plan::plan::{Plan, Rate, Run, RunKind};
 use brunt_plan::rate_of_percent;
@@ -71,6 +73,13 @@ pub fn planned(plan: &Plan, as_vdbench: bool) -> Planned {
 pub(crate) fn planned_run(plan: &Plan, index: usize, as_vdbench: bool) -> PlannedRun {
     let run = &plan.runs[index];
     let shown = if as_vdbench { first_of_list(plan, index) } else { run };
+    if run.files.is_some() {
+        return PlannedRun { rate: RateText::Files(files_rate(&run.rate, as_vdbench)), ..named(run) };
+    }
+    if run.replay.is_some() {
+        let rate = if let Rate::Fixed(rate) = shown.rate { Some(rate) } else { None };
+        return PlannedRun { rate: RateText::Replay(rate), ..named(run) };
+    }
     let rate = match &shown.rate {
         Rate::CurvePoint { percent, .. } if as_vdbench => RateText::Fixed(rate_of_percent(0.0, *percent)),
         Rate::CurvePoint { percent, .. } => RateText::PercentOfMax(*percent),
@@ -80,15 +89,56 @@ pub(crate) fn planned_run(plan: &Plan, index: usize, as_vdbench: bool) -> Planne
         Rate::Steps(_) => RateText::Variable,
         Rate::Max | Rate::CurveMax => max_text(&shown.rate, !shown.controlled()),
     };
+    PlannedRun { rate, ..named(run) }
+}
+
+/// Everything of a run but its rate.
+fn named(run: &Run) -> PlannedRun {
     PlannedRun {
         name: run.name.clone(),
         loops: run.loop_texts(),
-        rate,
+        rate: RateText::UncontrolledMax,
         elapsed: run.elapsed,
         warmup: run.warmup,
         interval: run.interval,
         format: run.kind == RunKind::Format,
     }
+}
+
+/// The words of `fwdrate=`. Vdbench says `curve` for the points too.
+fn files_rate(rate: &Rate, as_vdbench: bool) -> FilesRate {
+    match rate {
+        Rate::Fixed(rate) => FilesRate::Fixed(*rate),
+        Rate::CurveMax => FilesRate::Curve,
+        Rate::CurvePoint { .. } if as_vdbench => FilesRate::Curve,
+        Rate::CurvePoint { percent, .. } => FilesRate::PercentOfMax(*percent),
+        Rate::PercentOfPrevious(percent) => FilesRate::PercentOfPrevious(*percent),
+        // Runs of file systems have no steps.
+        Rate::Max | Rate::Steps(_) => FilesRate::Max,
+    }
+}
+
+/// What there is below each anchor that a run uses, each once; structures as defined, without the loops of the runs.
+pub(crate) fn anchor_sizes(plan: &Plan) -> Vec<AnchorSize> {
+    let mut used = vec![false; plan.fsds.len()];
+    for tree in plan.runs.iter().filter_map(|r| r.files.as_ref()).flat_map(|f| &f.trees) {
+        used.get_mut(tree.fsd).into_iter().for_each(|u| *u = true);
+    }
+    let mut known = HashSet::new();
+    plan.fsds
+        .iter()
+        .zip(used)
+        .filter(|(fsd, used)| *used && known.insert(fsd.anchor.as_str()))
+        .filter_map(|(fsd, _)| {
+            let totals = fsd.structure.totals()?;
+            Some(AnchorSize {
+                anchor: fsd.anchor.clone(),
+                directories: totals.directories,
+                files: totals.files,
+                bytes: totals.bytes,
+            })
+        })
+        .collect()
 }
 
 /// The words of a rate that is not a number.

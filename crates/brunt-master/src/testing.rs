@@ -115,7 +115,7 @@ impl HostLink for FakeAgent {
     }
 }
 
-fn facts(sd: u32) -> LunFacts {
+pub(crate) fn facts(sd: u32) -> LunFacts {
     LunFacts {
         sd,
         kind: LunKind::File,
@@ -124,6 +124,7 @@ fn facts(sd: u32) -> LunFacts {
         writable: true,
         identity: Some(format!("file {sd}")),
         block_size: Some(512),
+        timeout_s: Some(60),
         refusals: vec![],
         warnings: vec![],
     }
@@ -318,7 +319,15 @@ pub(crate) fn plan(runs: Vec<Run>) -> Plan {
         install_dir: None,
         workers: 1,
     };
-    Plan { settings: settings(), hosts: vec![host], sds: vec![sd("sd1", "/f1")], wds: vec!["wd1".into()], runs }
+    Plan {
+        settings: settings(),
+        hosts: vec![host],
+        sds: vec![sd("sd1", "/f1")],
+        wds: vec!["wd1".into()],
+        fsds: vec![],
+        fwds: vec![],
+        runs,
+    }
 }
 
 pub(crate) fn sd(name: &str, lun: &str) -> Sd {
@@ -377,6 +386,8 @@ pub(crate) fn run(name: &str, rate: Rate, elapsed: u32) -> Run {
         threads: None,
         openflags: None,
         workloads: vec![workload(0, 0)],
+        files: None,
+        replay: None,
         startcmd: vec![],
         endcmd: vec![],
         span: None,

@@ -4,7 +4,11 @@
 //! `count=` is not yet expanded, names and wildcards are not yet looked up: that is planning.
 //! Rules: `docs/vdbench/raw.md` §3–§7.
 
+mod files;
+
 use crate::source::{Span, Spanned};
+
+pub use files::{FileIo, FileSelect, FileSizes, FormatWord, Fsd, Fwd, Operation, Order, Rg, Spread};
 
 /// A number as written: suffixes are applied, `%` is remembered.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -35,8 +39,25 @@ pub struct ParmFile {
     pub wds: Vec<Wd>,
     /// The final state of `wd=default`, from which anonymous workloads of `rd=…,sd=…` are made.
     pub wd_default: Wd,
+    /// Replay groups, in order.
+    pub rgs: Vec<Rg>,
+    /// File system definitions, in order. With any of them, or any in `fwds`, all runs are of files.
+    pub fsds: Vec<Fsd>,
+    /// File system workload definitions, in order.
+    pub fwds: Vec<Fwd>,
+    /// The final state of `fwd=default`, the workload of runs that name none.
+    pub fwd_default: Fwd,
+    /// `fwd=format`: how format runs write.
+    pub fwd_format: Option<Fwd>,
     /// Run definitions, in order.
     pub rds: Vec<Rd>,
+}
+
+impl ParmFile {
+    /// Whether the runs are of files and not of SDs (`docs/vdbench/filesystem.md` §0.1).
+    pub fn is_of_files(&self) -> bool {
+        !self.fsds.is_empty() || !self.fwds.is_empty()
+    }
 }
 
 /// General parameters (`docs/vdbench/raw.md` §3). What has no field of its own is in `other`.
@@ -236,6 +257,8 @@ pub struct Sd {
     pub openflags: List<String>,
     /// `journal=`, a directory.
     pub journal: Opt<String>,
+    /// `replay=`: numbers of devices in the trace, or replay groups.
+    pub replay: List<String>,
     /// Keywords that have no effect on raw workloads here.
     pub other: Vec<Setting>,
 }
@@ -346,6 +369,8 @@ pub enum LoopKind {
     Wss,
     /// `operation`.
     Operation,
+    /// `fwdrate`, operations per second.
+    Fwdrate,
 }
 
 /// A for-loop of an RD.
@@ -454,6 +479,20 @@ pub struct Rd {
     pub startcmd: Vec<Spanned<Hook>>,
     /// `endcmd=`.
     pub endcmd: Vec<Spanned<Hook>>,
-    /// Keywords that have no effect on raw workloads here.
+    /// `replay=`: the file of the trace, then `key=value`.
+    pub replay: List<String>,
+    /// `mount=`, a command.
+    pub mount: Opt<String>,
+    /// `fsd=`: names and wildcards, in place of the workloads' own.
+    pub fsds: List<String>,
+    /// `fwd=`: names and wildcards; ranges are already expanded.
+    pub fwds: List<String>,
+    /// `fwdrate=`: the values. More than one is a loop and stands in `loops` too.
+    pub fwdrate: List<IoRate>,
+    /// `format=`.
+    pub format: List<FormatWord>,
+    /// `operations=`, all at the same time.
+    pub operations: List<String>,
+    /// Keywords that have no effect, and where they were given.
     pub other: Vec<Setting>,
 }

@@ -99,6 +99,15 @@ impl Diag {
         self
     }
 
+    /// Adds another place, when there is one.
+    #[must_use]
+    pub fn related_if(self, span: Option<Span>, text: impl Into<String>) -> Self {
+        match span {
+            Some(span) => self.related(span, text),
+            None => self,
+        }
+    }
+
     /// Adds the replacement that would mend it.
     #[must_use]
     pub fn fix(mut self, span: Span, text: impl Into<String>) -> Self {

@@ -4,9 +4,12 @@
 //! cannot disagree. Within a section the order is that of matching: the first keyword that begins
 //! with what was typed wins, and ambiguity is never an error (`docs/vdbench/raw.md` §1.10).
 
+mod fsd;
+mod fwd;
 mod general;
 mod hd;
 mod rd;
+mod rg;
 mod sd;
 mod wd;
 
@@ -171,6 +174,17 @@ pub enum Status {
     Refused(&'static str),
 }
 
+/// Which runs a keyword concerns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// All.
+    Any,
+    /// Those of SDs.
+    Storage,
+    /// Those of file systems.
+    Files,
+}
+
 /// One row of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Keyword {
@@ -190,6 +204,10 @@ pub struct Keyword {
     pub doc: &'static str,
     /// What becomes of it.
     pub status: Status,
+    /// Whether it is accepted and a real run refuses it, since the engine cannot do it yet.
+    pub later: bool,
+    /// Which runs it concerns; in others it is checked and has no effect.
+    pub scope: Scope,
 }
 
 impl Keyword {
@@ -203,6 +221,8 @@ impl Keyword {
             default: None,
             doc,
             status: Status::Honoured,
+            later: false,
+            scope: Scope::Any,
         }
     }
 
@@ -228,6 +248,24 @@ impl Keyword {
 
     const fn accepted(mut self, why: &'static str) -> Self {
         self.status = Status::Accepted(why);
+        self
+    }
+
+    /// Accepted, and refused at the start of a real run.
+    const fn later(mut self, why: &'static str) -> Self {
+        self.later = true;
+        self.accepted(why)
+    }
+
+    /// For runs of file systems.
+    const fn files(mut self) -> Self {
+        self.scope = Scope::Files;
+        self
+    }
+
+    /// For runs of SDs.
+    const fn storage(mut self) -> Self {
+        self.scope = Scope::Storage;
         self
     }
 
@@ -259,16 +297,16 @@ pub fn table() -> impl Iterator<Item = &'static Keyword> {
 }
 
 /// The keywords of a section, in the order of matching.
-///
-/// Those of RG, FSD and FWD come with the file system workloads.
 pub fn section(section: Section) -> &'static [Keyword] {
     match section {
         Section::General => general::TABLE,
         Section::Hd => hd::TABLE,
         Section::Sd => sd::TABLE,
         Section::Wd => wd::TABLE,
+        Section::Rg => rg::TABLE,
+        Section::Fsd => fsd::TABLE,
+        Section::Fwd => fwd::TABLE,
         Section::Rd => rd::TABLE,
-        Section::Rg | Section::Fsd | Section::Fwd => &[],
     }
 }
 

@@ -2,6 +2,8 @@
 //! (`docs/vdbench/raw.md` §1.9–§1.11).
 
 mod finish;
+mod fsd;
+mod fwd;
 mod general;
 mod hd;
 mod hook;
@@ -9,13 +11,15 @@ mod loops;
 mod order;
 mod rates;
 mod rd;
+mod rd_files;
+mod rg;
 mod sd;
 mod wd;
 
 use std::collections::HashMap;
 
-use crate::ast::{Hd, ParmFile, Rd, Sd, Wd};
-use crate::diag::{Diag, Severity};
+use crate::ast::{Fsd, Fwd, Hd, Operation, ParmFile, Rd, Rg, Sd, Wd};
+use crate::diag::Diag;
 use crate::keywords::{self, Keyword, Section, Spelling, Status};
 use crate::lexer::{self, Param};
 use crate::problems::Problems;
@@ -30,8 +34,11 @@ enum Current {
     #[default]
     None,
     Hd(Draft<Hd>),
+    Rg(Draft<Rg>),
+    Fsd(Draft<Fsd>),
     Sd(Draft<Sd>),
     Wd(Draft<Wd>),
+    Fwd(Draft<Fwd>),
     Rd(Draft<Rd>),
 }
 
@@ -63,8 +70,10 @@ impl<T> Draft<T> {
 #[derive(Default)]
 struct Defaults {
     hd: Hd,
+    fsd: Fsd,
     sd: Sd,
     wd: Wd,
+    fwd: Fwd,
     rd: Rd,
 }
 
@@ -81,8 +90,6 @@ pub(crate) struct Parser {
     names: Names,
     /// Sections of which a definition was met.
     met: Vec<Section>,
-    /// Whether definitions of this section are passed over.
-    skipping: bool,
     /// Place of the last line.
     last: Option<Span>,
     scan: Vec<String>,
@@ -111,7 +118,6 @@ impl Parser {
             defaults: Defaults::default(),
             names: Names::new(),
             met: Vec::new(),
-            skipping: false,
             last: None,
             scan: Vec::new(),
             errors_before,
@@ -167,9 +173,6 @@ impl Parser {
         if let Some(section) = self.section.started_by(&param.key) {
             return self.start(section, param);
         }
-        if self.skipping {
-            return;
-        }
         // An include is read before lines are parsed; what is met here did not look like one.
         let Some(keyword) = keywords::lookup(self.section, &param.key).filter(|k| k.name != "include") else {
             return self.unknown(param);
@@ -199,6 +202,18 @@ impl Parser {
             Current::Hd(mut draft) => {
                 self.hd(&mut draft, keyword, value);
                 self.current = Current::Hd(draft);
+            }
+            Current::Rg(mut draft) => {
+                self.rg(&mut draft, keyword, value);
+                self.current = Current::Rg(draft);
+            }
+            Current::Fsd(mut draft) => {
+                self.fsd(&mut draft, keyword, value);
+                self.current = Current::Fsd(draft);
+            }
+            Current::Fwd(mut draft) => {
+                self.fwd(&mut draft, keyword, value);
+                self.current = Current::Fwd(draft);
             }
             Current::Sd(mut draft) => {
                 self.sd(&mut draft, keyword, value);
@@ -231,15 +246,18 @@ impl Parser {
     /// Says once that a keyword has no effect.
     fn note_accepted(&mut self, keyword: &Keyword, param: &Param) {
         let Status::Accepted(why) = keyword.status else { return };
+        if keyword.later {
+            // A real run refuses it, and says why.
+            return;
+        }
         let off = matches!(param.items.as_slice(), [only] if only.text.eq_ignore_ascii_case("no"));
         if off {
             return;
         }
-        let severity = if matches!(keyword.name, "validate" | "journal") { Severity::Warning } else { Severity::Note };
         let name = if matches!(keyword.spelling, Spelling::Family(_)) { param.key.as_str() } else { keyword.name };
         self.problems.once(
             keyword.name,
-            Diag::new(severity, "no-effect", format!("`{name}=` has no effect here"), Some(param.span)).label(why),
+            Diag::note("no-effect", format!("`{name}=` has no effect here"), param.span).label(why),
         );
     }
 
@@ -247,21 +265,14 @@ impl Parser {
     fn start(&mut self, section: Section, param: &Param) {
         self.finish_current();
         self.section = section;
-        self.skipping = matches!(section, Section::Rg | Section::Fsd | Section::Fwd);
+        self.mixed(section, param);
         if !self.met.contains(&section) {
             self.met.push(section);
         }
-        if self.skipping {
-            self.problems.once(
-                "files",
-                Diag::error("not-yet", "file system workloads and replay are not in this version yet", param.span)
-                    .label(format!("this {} is passed over, and those like it", section.noun())),
-            );
-            return;
-        }
         let Some(name) = self.definition_name(section, param) else { return };
-        let is_default = name.value == "default";
-        let keep = is_default || self.claim(section, &name);
+        let is_default = name.value == "default" && section != Section::Rg;
+        let keep =
+            is_default || (section, name.value.as_str()) == (Section::Fwd, "format") || self.claim(section, &name);
         let own = Vec::new();
         macro_rules! draft {
             ($kind:ident, $default:ident) => {{
@@ -272,9 +283,18 @@ impl Parser {
         }
         self.current = match section {
             Section::Hd => draft!(Hd, hd),
+            Section::Rg => {
+                let value = Rg { name: Some(name.clone()), ..Rg::default() };
+                Current::Rg(Draft { value, name, is_default: false, keep, own })
+            }
+            Section::Fsd => draft!(Fsd, fsd),
             Section::Sd => draft!(Sd, sd),
             Section::Wd => draft!(Wd, wd),
-            _ => draft!(Rd, rd),
+            Section::Fwd => {
+                let value = Fwd { name: (!is_default).then(|| name.clone()), ..self.fwd_of(&name) };
+                Current::Fwd(Draft { value, name, is_default, keep, own })
+            }
+            Section::General | Section::Rd => draft!(Rd, rd),
         };
         if let (Current::Hd(draft), [first, second]) = (&mut self.current, param.items.as_slice()) {
             hd::old_form(draft, first, second, &mut self.problems);
@@ -313,6 +333,8 @@ impl Parser {
                 .label("only the first name counts");
         diag = if section == Section::Sd {
             diag.help(format!("`{starter}=NAME,lun=FILE,count=(1,n)` defines n of them, numbered in name and lun"))
+        } else if section == Section::Fsd {
+            diag.help(format!("`{starter}=NAME,anchor=DIRECTORY,count=(1,n)` defines n of them, numbered"))
         } else {
             diag.help(format!("write a `{starter}=` for each"))
         };
@@ -321,7 +343,15 @@ impl Parser {
 
     /// Takes a name; false when it is taken already.
     fn claim(&mut self, section: Section, name: &Spanned<String>) -> bool {
-        let text = if section == Section::Hd { name.value.to_lowercase() } else { name.value.clone() };
+        let any_case = matches!(section, Section::Hd | Section::Fsd | Section::Fwd);
+        let text = if any_case { name.value.to_lowercase() } else { name.value.clone() };
+        if section == Section::Fwd && Operation::from_word(&text).is_some() {
+            self.problems.push(
+                Diag::error("reserved-name", format!("`{}` cannot be the name of an FWD", name.value), name.span)
+                    .label("it is an operation"),
+            );
+            return false;
+        }
         if section == Section::Sd && text == "concat" {
             self.problems.push(
                 Diag::error("reserved-name", "`concat` cannot be the name of an SD", name.span)
@@ -367,6 +397,9 @@ impl Parser {
         match std::mem::take(&mut self.current) {
             Current::None => {}
             Current::Hd(draft) => self.finish_hd(draft),
+            Current::Rg(draft) => self.finish_rg(draft),
+            Current::Fsd(draft) => self.finish_fsd(draft),
+            Current::Fwd(draft) => self.finish_fwd(draft),
             Current::Sd(draft) => self.finish_sd(draft),
             Current::Wd(draft) => self.finish_wd(draft),
             Current::Rd(draft) => self.finish_rd(draft),

@@ -90,8 +90,12 @@ impl Value<'_> {
         }
     }
 
-    /// One number.
+    /// One number; of a range the first.
     pub(crate) fn num(&self, problems: &mut Problems) -> Opt<Num> {
+        let item = self.param.items.first()?;
+        if self.param.list && !item.dashes.is_empty() && number::number(&item.text, self.time).is_none() {
+            return self.first(problems);
+        }
         let item = self.only(problems)?;
         let Some(found) = number::number(&item.text, self.time) else {
             problems.bad_value(self.name, item.span, &item.text, "a number");
@@ -103,6 +107,21 @@ impl Value<'_> {
             _ => {}
         }
         Some(Spanned::new(found.num, item.span))
+    }
+
+    /// The first number of a range, where one is taken.
+    fn first(&self, problems: &mut Problems) -> Opt<Num> {
+        let numbers = self.numbers(problems)?;
+        let first = *numbers.value.first()?;
+        problems.push(
+            Diag::warning(
+                "one-value",
+                format!("`{}=` takes one value; the others are ignored", self.name),
+                numbers.span,
+            )
+            .label(format!("only {} counts", first.value.value)),
+        );
+        Some(first)
     }
 
     /// One number, not below `least`; `%` counts as the plain number where percents are meant.

@@ -52,8 +52,8 @@ fn marks(number: &str, lines: &str) -> Vec<String> {
     marks
 }
 
-/// Files that only planning refuses: unknown hosts and names.
-const LATER: [&str; 2] = ["110", "151"];
+/// Files that only planning refuses: unknown hosts and names, what a run needs, threads that do not divide.
+const LATER: [&str; 8] = ["032", "067", "110", "151", "170", "182", "210", "258"];
 
 #[test]
 fn real_files_are_read_as_the_original_reads_them() {
@@ -68,19 +68,11 @@ fn real_files_are_read_as_the_original_reads_them() {
     let mut seen = 0;
     for row in index.lines().skip(1) {
         let columns: Vec<&str> = row.split('\t').collect();
-        let (number, kind, verdict) = (columns[0], columns[1], columns[2]);
+        let (number, verdict) = (columns[0], columns[2]);
         let parsed = read(&corpus, number);
         let said = errors(&parsed);
-        if kind != "raw" {
-            // Nothing but what is not in this version yet.
-            let others = parsed.diags.iter().any(|d| d.severity == Severity::Error && d.code != "not-yet");
-            if verdict == "accept" && others {
-                wrong.push(format!("{number} is refused:\n{said}"));
-            }
-            continue;
-        }
         seen += 1;
-        if verdict == "accept" || LATER.contains(&number) {
+        if verdict != "reject" || LATER.contains(&number) {
             if !said.is_empty() {
                 wrong.push(format!("{number} is refused:\n{said}"));
             }
@@ -92,6 +84,6 @@ fn real_files_are_read_as_the_original_reads_them() {
             wrong.push(format!("{number} does not name a line of {lines}:\n{said}"));
         }
     }
-    assert!(seen > 50, "only {seen} raw files in {}", corpus.display());
+    assert!(seen > 150, "only {seen} files in {}", corpus.display());
     assert!(wrong.is_empty(), "{} of {seen} files:\n{}", wrong.len(), wrong.join("\n\n"));
 }

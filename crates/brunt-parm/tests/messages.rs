@@ -141,7 +141,6 @@ fn hosts_and_storage() {
     sd("range-with-a-dash", "sd=sd1,lun=/x,range=(10-20)", 1);
     sd("range-of-one", "sd=sd1,lun=/x,range=10", 1);
     sd("size-in-percent", "sd=sd1,lun=/x,size=50%", 0);
-    sd("replay", "sd=sd1,lun=/x,replay=5", 1);
 }
 
 #[test]
@@ -185,11 +184,6 @@ fn the_whole() {
     sd("host-behind-storage", "sd=sd1,lun=/x\nhd=h1,system=node1,jvms=4", 1);
     general("exclusive-formats", "formatsds=yes,concatenatesds=yes", 1);
     general("exclusive-pattern", "pattern=/x,compratio=2", 1);
-    check(
-        "file-systems",
-        "fsd=f1,anchor=/x,depth=1\nfsd=f2,anchor=/y\nfwd=w1,fsd=f*,operation=read\nrd=r1,fwd=w1,fwdrate=max,format=yes\n",
-        1,
-    );
     check(
         "all-at-once",
         "data_errors=lots\nsd=sd1,lun=/a,threads=(8-\nwd=wd1,sd=sd1,banana=7\nrd=rd1,wd=wd1,iorate=no\n",

@@ -3,11 +3,14 @@
 mod checks;
 mod count;
 mod flags;
+mod fs;
+mod fsds;
 mod hosts;
 mod log;
 mod loops;
 pub(crate) mod names;
 mod rates;
+mod replay;
 mod restart;
 mod runs;
 mod sds;
@@ -20,8 +23,12 @@ mod workloads;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashSet;
+
 use brunt_parm::{Diag, ParmFile, Severity};
 
+use self::fs::FsRuns;
+use self::fsds::Fsds;
 use self::hosts::Hosts;
 use self::log::Log;
 use self::runs::Runs;
@@ -39,15 +46,48 @@ pub fn expand(file: &ParmFile, options: &Options, diags: &mut Vec<Diag>) -> Opti
     if file.rds.is_empty() {
         log.push(Diag::new(Severity::Error, "no-rd", "there is no rd=, nothing to run", None));
     }
-    let mut expansion = Runs::new(file, options, &hosts, &sds, &mut log);
-    for rd in &file.rds {
-        expansion.add(rd, &mut log);
-    }
-    let (mut runs, wds) = expansion.finish();
+    replay::check(file, &mut log);
+    let fsds = Fsds::expand(file, &mut log);
+    let (mut runs, wds, fwds) = if file.is_of_files() {
+        collisions(file, &hosts, &fsds, &mut log);
+        let mut expansion = FsRuns::new(file, options, &hosts, &fsds, &mut log);
+        file.rds.iter().for_each(|rd| expansion.add(rd, &mut log));
+        let (runs, fwds) = expansion.finish();
+        (runs, Vec::new(), fwds)
+    } else {
+        let mut expansion = Runs::new(file, options, &hosts, &sds, &mut log);
+        file.rds.iter().for_each(|rd| expansion.add(rd, &mut log));
+        let (runs, wds) = expansion.finish();
+        (runs, wds, Vec::new())
+    };
     if let Some(name) = options.restart_at.as_deref().filter(|n| !n.is_empty() && !log.failed()) {
         runs = restart::restart(runs, name, &mut log);
     }
     let failed = log.failed();
     settings.unsupported = log.unsupported;
-    (!failed).then_some(Plan { settings, hosts: hosts.list, sds: sds.list, wds, runs })
+    (!failed).then_some(Plan { settings, hosts: hosts.list, sds: sds.list, wds, fsds: fsds.list, fwds, runs })
+}
+
+/// What keeps a file system execution from running: that this version has no engine for it, and names that would be
+/// those of one report.
+fn collisions(file: &ParmFile, hosts: &Hosts, fsds: &Fsds, log: &mut Log) {
+    let first = file.fsds.iter().find_map(|f| f.name.as_ref()).map(|n| n.span);
+    log.unsupported(first, "file system workloads are not run by this version");
+    let mut taken: HashSet<String> = HashSet::new();
+    for host in &hosts.list {
+        taken.insert(host.label.to_lowercase());
+        taken.extend((0..host.workers).map(|n| host.worker_label(n).to_lowercase()));
+    }
+    let fsds = fsds.list.iter().map(|f| (&f.name, f.span));
+    let fwds = file.fwds.iter().filter_map(|f| f.name.as_ref()).map(|n| (&n.value, Some(n.span)));
+    for (name, span) in fsds.chain(fwds) {
+        if !taken.insert(name.to_lowercase()) {
+            log.unsupported(
+                span,
+                format!(
+                    "`{name}` names two things of hosts, file systems and workloads: each has a report of its name"
+                ),
+            );
+        }
+    }
 }

@@ -9,12 +9,14 @@
 
 mod deal;
 mod expand;
+mod java;
 mod options;
 pub mod plan;
 mod rate;
 mod resolve;
 mod sim;
 mod text;
+pub mod tree;
 pub mod work;
 
 #[cfg(test)]
@@ -22,6 +24,6 @@ mod testing;
 
 pub use deal::{Deal, RequestedColumns};
 pub use expand::expand;
-pub use options::Options;
+pub use options::{ForcedFormat, Options};
 pub use rate::rate_of_percent;
 pub use resolve::{FormatNeed, Resolved, SetupKind, SetupNotice, SetupProblem};

@@ -17,10 +17,23 @@ pub struct Options {
     pub restart_at: Option<String>,
     /// `-l`: repetition, overriding `loop=`.
     pub repeat: Option<Repeat>,
+    /// `-cy`, `-cn`, `-co`: overrides `format=` of every RD.
+    pub format: Option<ForcedFormat>,
     /// Seed of all random streams.
     pub seed: u64,
     /// Whether the program was called by the name `vdbench`.
     pub as_vdbench: bool,
     /// Whether 5.04.06 is imitated.
     pub compat_old: bool,
+}
+
+/// What `-c` with a letter makes of every `format=` (`docs/vdbench/filesystem.md` §3.6).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ForcedFormat {
+    /// `-cy`.
+    Yes,
+    /// `-cn`.
+    No,
+    /// `-co`.
+    Only,
 }

@@ -1,5 +1,7 @@
 //! The plan: every run in order, with everything resolved that does not need a device.
 
+pub mod fs;
+
 use std::sync::Arc;
 
 use brunt_parm::Span;
@@ -18,6 +20,10 @@ pub struct Plan {
     pub sds: Vec<Sd>,
     /// Names of all WDs in order, anonymous ones (`rd=<name>`) last: the name space of reports.
     pub wds: Vec<String>,
+    /// File systems in order, `count=` expanded. Also those never used.
+    pub fsds: Vec<fs::Fsd>,
+    /// Names of all FWDs in order; `default` last when a run uses that one.
+    pub fwds: Vec<String>,
     /// Runs in order of execution, one pass.
     pub runs: Vec<Run>,
 }
@@ -162,7 +168,7 @@ pub struct LoopValue {
 pub enum RunKind {
     /// As defined.
     Normal,
-    /// The inserted `SD_format`.
+    /// Inserted: `SD_format`, or `format_for_<rd>` of file systems.
     Format,
 }
 
@@ -201,8 +207,12 @@ pub struct Run {
     pub threads: Option<u32>,
     /// `openflags=` of the run, replacing those of SD and WD.
     pub openflags: Option<Vec<OpenFlag>>,
-    /// What is done.
+    /// What is done to SDs.
     pub workloads: Vec<Workload>,
+    /// What is done to file systems; `None` in a run of SDs.
+    pub files: Option<Arc<fs::FsRun>>,
+    /// The file of the trace that is replayed.
+    pub replay: Option<String>,
     /// Hooks before the run.
     pub startcmd: Vec<Hook>,
     /// Hooks after the run.

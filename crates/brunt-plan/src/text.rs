@@ -25,6 +25,7 @@ impl Run {
 
 fn loop_text(value: &LoopValue) -> String {
     let name = loop_name(value.kind);
+    let number = if value.kind == LoopKind::Fwdrate { whole } else { number };
     match &value.word {
         Some(word) => format!("{name}={word}"),
         None if value.percent || value.value < 0.0 => format!("{name}={}%", number(value.value.abs())),
@@ -49,17 +50,23 @@ fn loop_name(kind: LoopKind) -> &'static str {
         LoopKind::Totalsize => "totalsize",
         LoopKind::Wss => "wss",
         LoopKind::Operation => "operation",
+        LoopKind::Fwdrate => "fwdrate",
     }
 }
 
 fn rate_text(rate: &Rate) -> String {
     match rate {
-        Rate::Fixed(n) => number(*n),
+        Rate::Fixed(n) => whole(*n),
         Rate::Max => "max".to_owned(),
         Rate::CurveMax => "curve".to_owned(),
         Rate::CurvePoint { percent, .. } | Rate::PercentOfPrevious(percent) => format!("{}%", number(*percent)),
         Rate::Steps(_) => "variable".to_owned(),
     }
+}
+
+/// A rate: a whole number without a unit (`docs/vdbench/raw.md` §7.1, `filesystem.md` §3.2).
+fn whole(n: f64) -> String {
+    format!("{:.0}", n.trunc())
 }
 
 /// A number as Vdbench prints loop values: whole and without its fraction below 1024, else with the largest of k, m, g,
@@ -101,6 +108,14 @@ mod tests {
         assert_eq!(loop_text(&value(-1.0, false)), "seekpct=1%");
         assert_eq!(loop_text(&value(50.0, true)), "seekpct=50%");
         assert_eq!(loop_text(&value(50.0, false)), "seekpct=50");
+    }
+
+    #[test]
+    fn rates_have_no_unit() {
+        let value = |kind| LoopValue { kind, value: 10_000.0, percent: false, word: None };
+        assert_eq!(loop_text(&value(LoopKind::Fwdrate)), "fwdrate=10000");
+        assert_eq!(loop_text(&value(LoopKind::Wss)), "wss=9.766k");
+        assert_eq!(rate_text(&Rate::Fixed(10_000.0)), "10000");
     }
 
     #[test]

@@ -294,6 +294,9 @@ pub struct LunFacts {
     pub identity: Option<String>,
     /// Logical block size of a device, or the alignment direct I/O needs, when known.
     pub block_size: Option<u32>,
+    /// Time after which the system gives a command to the device up, seconds, when known; of a device made of others the
+    /// longest of theirs.
+    pub timeout_s: Option<u32>,
     /// What speaks against writing to it: a sentence each (in use, foreign signature).
     pub refusals: Vec<String>,
     /// What is worth a warning before writing to it.

@@ -183,8 +183,8 @@ fn kind() -> impl Strategy<Value = LunKind> {
 prop_compose! {
     fn facts()(sd in any::<u32>(), kind in kind(), size in any::<u64>(), b in any::<[bool; 2]>(),
                identity in option::of(".{0,20}"), block_size in option::of(any::<u32>()),
-               refusals in vec(".{0,20}", 0..3), warnings in vec(".{0,20}", 0..3)) -> LunFacts {
-        LunFacts { sd, kind, size, readable: b[0], writable: b[1], identity, block_size, refusals, warnings }
+               timeout_s in option::of(any::<u32>()), refusals in vec(".{0,20}", 0..3), warnings in vec(".{0,20}", 0..3)) -> LunFacts {
+        LunFacts { sd, kind, size, readable: b[0], writable: b[1], identity, block_size, timeout_s, refusals, warnings }
     }
 }
 

@@ -1,9 +1,9 @@
 //! Events that are a message: which lines they give, and where those go.
 
-use brunt_event::{EndScope, Event, HookDestination, NoticeLevel};
+use brunt_event::{AnchorSize, EndScope, Event, HookDestination, NoticeLevel};
 
 use crate::context::Context;
-use crate::number::{fixed, size};
+use crate::number::{commas, fixed, size};
 use crate::runs::description;
 
 /// Where a message goes.
@@ -28,6 +28,7 @@ pub(crate) fn of(event: &Event, context: &Context) -> Option<(To, Vec<String>)> 
     let (to, line) = match event {
         Event::Argument { text } => (CONSOLE, format!("input argument scanned: '{text}'")),
         Event::Simulated { run } => (ALL, format!("Simulating {}", description(context.run(*run)?))),
+        Event::AnchorSizes { anchors } => return Some((CONSOLE, anchor_sizes(anchors))),
         Event::SimulationTotal { runs, seconds } => (CONSOLE, simulation_total(*runs, *seconds)),
         Event::WorkerStarting { command, .. } => (CONSOLE, format!("Starting slave: {command}")),
         Event::WorkerConnected { worker, pid, master_pid } => (LOG, connected(context, *worker, *pid, *master_pid)),
@@ -81,6 +82,43 @@ pub(crate) fn connected(context: &Context, worker: u32, pid: u32, master_pid: u3
     format!("Slave {} (pid {pid:>6}) connected to master {master_pid}", context.worker(worker))
 }
 
+/// A line for each anchor, and one for all when there are several (`docs/vdbench/filesystem.md` §1.4).
+fn anchor_sizes(anchors: &[AnchorSize]) -> Vec<String> {
+    let line = |a: &AnchorSize| {
+        format!(
+            "Anchor size: anchor={}: dirs: {:>12}; files: {:>12}; bytes: {:>10} ({})",
+            a.anchor,
+            commas(a.directories),
+            commas(a.files),
+            whole_size(a.bytes),
+            commas(a.bytes)
+        )
+    };
+    let mut lines: Vec<String> = anchors.iter().map(line).collect();
+    if anchors.len() > 1 {
+        let sum = |field: fn(&AnchorSize) -> u64| anchors.iter().map(field).fold(0, u64::saturating_add);
+        lines.push(format!(
+            "Estimated totals for all {} anchors: dirs: {}; files: {}; bytes: {} ",
+            anchors.len(),
+            commas(sum(|a| a.directories)),
+            commas(sum(|a| a.files)),
+            whole_size(sum(|a| a.bytes))
+        ));
+    }
+    lines
+}
+
+/// Bytes as they are below 100,000, else with three decimals and a unit.
+fn whole_size(bytes: u64) -> String {
+    const LEAST: u64 = 100_000;
+    const UNITS: [(u64, char); 5] = [(1 << 50, 'p'), (1 << 40, 't'), (1 << 30, 'g'), (1 << 20, 'm'), (1 << 10, 'k')];
+    let unit = UNITS.iter().find(|(unit, _)| bytes >= *unit);
+    match unit {
+        Some((unit, letter)) if bytes >= LEAST => format!("{}{letter}", fixed(bytes as f64 / *unit as f64, 3)),
+        _ => bytes.to_string(),
+    }
+}
+
 fn simulation_total(runs: u32, seconds: u64) -> String {
     let hours = fixed(seconds as f64 / 3_600.0, 4);
     format!(
@@ -108,7 +146,7 @@ fn sizes(context: &Context, sd_sizes: &[Option<u64>]) -> Vec<String> {
 fn in_bytes(bytes: u64) -> String {
     let gb = |unit: f64| fixed(bytes as f64 / unit, 4);
     let (binary, decimal) = (gb((1u64 << 30) as f64), gb(1e9));
-    format!("{} bytes; {binary} GB (1024**3); {decimal} GB (1000**3)", crate::number::commas(bytes))
+    format!("{} bytes; {binary} GB (1024**3); {decimal} GB (1000**3)", commas(bytes))
 }
 
 fn destination(to: HookDestination) -> To {

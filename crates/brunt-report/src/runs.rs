@@ -1,6 +1,6 @@
 //! Runs in words, and the links to them that every report has (`docs/vdbench/reports.md` §2.2, §5).
 
-use brunt_event::{PlannedRun, RateText};
+use brunt_event::{FilesRate, PlannedRun, RateText};
 
 use crate::number::{fixed, trimmed};
 use crate::page::{anchor, label};
@@ -14,8 +14,29 @@ pub(crate) fn loops(run: &PlannedRun) -> String {
 pub(crate) fn description(run: &PlannedRun) -> String {
     let elapsed = run.elapsed.map_or_else(|| "(none)".to_owned(), |seconds| seconds.to_string());
     let warmup = if run.warmup > 0 { format!(" warmup={}", run.warmup) } else { String::new() };
+    if let RateText::Files(rate) = run.rate {
+        return description_of_files(run, rate, &elapsed, &warmup);
+    }
     let rate = rate(run.rate);
+    if let RateText::Replay(_) = run.rate {
+        return format!("RD={}; {rate}; elapsed={elapsed}{warmup}; For loops: {}", run.name, loops(run));
+    }
     format!("RD={}; I/O rate: {rate}; elapsed={elapsed}{warmup}; For loops: {}", run.name, loops(run))
+}
+
+/// `RD=rd1; elapsed=4; fwdrate=100; For loops: None`, or `RD=format_for_rd1` alone.
+fn description_of_files(run: &PlannedRun, rate: FilesRate, elapsed: &str, warmup: &str) -> String {
+    if run.format {
+        return format!("RD={}", run.name);
+    }
+    let rate = match rate {
+        FilesRate::Fixed(rate) => format!("{};", fixed(rate, 0)),
+        FilesRate::Max => "max.".to_owned(),
+        FilesRate::Curve => "curve.".to_owned(),
+        FilesRate::PercentOfMax(percent) => format!("{} % of max;", trimmed(percent, 4)),
+        FilesRate::PercentOfPrevious(percent) => format!("{} % of the run before;", trimmed(percent, 4)),
+    };
+    format!("RD={}; elapsed={elapsed}{warmup}; fwdrate={rate} For loops: {}", run.name, loops(run))
 }
 
 fn rate(rate: RateText) -> String {
@@ -28,6 +49,9 @@ fn rate(rate: RateText) -> String {
         RateText::Variable => "Variable".to_owned(),
         RateText::PercentOfMax(percent) => format!("{} % of max", trimmed(percent, 4)),
         RateText::PercentOfPrevious(percent) => format!("{} % of the run before", trimmed(percent, 4)),
+        RateText::Replay(None) => "I/O rate (Replay): as recorded".to_owned(),
+        RateText::Replay(Some(rate)) => format!("I/O rate (Replay): {:>6}", fixed(rate, 0)),
+        RateText::Files(_) => String::new(),
     }
 }
 
@@ -119,6 +143,21 @@ mod tests {
         r.elapsed = None;
         r.rate = RateText::PercentOfMax(12.5);
         assert_eq!(description(&r), "RD=sim; I/O rate: 12.5 % of max; elapsed=(none) warmup=5; For loops: None");
+    }
+
+    #[test]
+    fn descriptions_of_files() {
+        let mut r = run("rd1", &["fwdrate=50", "threads=2"]);
+        r.rate = RateText::Files(FilesRate::Fixed(50.0));
+        assert_eq!(description(&r), "RD=rd1; elapsed=2; fwdrate=50; For loops: fwdrate=50 threads=2");
+        r.warmup = 4;
+        r.loops.clear();
+        r.rate = RateText::Files(FilesRate::Max);
+        assert_eq!(description(&r), "RD=rd1; elapsed=2 warmup=4; fwdrate=max. For loops: None");
+        r.rate = RateText::Files(FilesRate::PercentOfMax(10.0));
+        assert_eq!(description(&r), "RD=rd1; elapsed=2 warmup=4; fwdrate=10 % of max; For loops: None");
+        r.format = true;
+        assert_eq!(description(&r), "RD=rd1");
     }
 
     #[test]

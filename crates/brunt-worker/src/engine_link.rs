@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use brunt_engine::{Engine, EngineOptions, Prepared, Running, Wait};
+use brunt_engine::{Engine, EngineOptions, Prepared, Running};
 use brunt_plan::work::WorkerShare;
 
 use crate::engine::{EventSink, PreparedWork, RunningWork, WorkEngine};
@@ -16,7 +16,7 @@ pub struct LaneEngine {
 impl LaneEngine {
     /// An engine whose threads are bound to these cores; none: they go where the system likes.
     pub fn new(cores: Vec<usize>) -> Self {
-        Self { options: EngineOptions { cores, wait: Wait::default() } }
+        Self { options: EngineOptions { cores, ..EngineOptions::default() } }
     }
 }
 

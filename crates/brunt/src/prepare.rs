@@ -3,8 +3,8 @@
 use brunt_event::Event;
 use brunt_parm::ast::Repeat;
 use brunt_parm::{Diag, Input, Severity, SourceMap};
-use brunt_plan::Options;
 use brunt_plan::plan::Plan;
+use brunt_plan::{ForcedFormat, Options};
 
 use crate::arguments::{Arguments, Layout, LoopFor};
 use crate::demo;
@@ -105,6 +105,13 @@ fn options(arguments: &Arguments, as_vdbench: bool, seed: u64) -> Options {
         repeat: arguments.repeat.map(|l| match l {
             LoopFor::Ever => Repeat::Forever,
             LoopFor::Seconds(s) => Repeat::Seconds(s),
+        }),
+        format: arguments.clean.as_deref().and_then(|letters| match letters {
+            "y" => Some(ForcedFormat::Yes),
+            "n" => Some(ForcedFormat::No),
+            "o" => Some(ForcedFormat::Only),
+            // `-c` alone changes what a run finds, not which runs there are.
+            _ => None,
         }),
         seed,
         as_vdbench,

@@ -4,7 +4,7 @@ use std::hash::{BuildHasher, Hasher};
 use std::io::{self, Write};
 
 use brunt_event::{AbortCause, Compat, Event, Opened, SCHEMA};
-use brunt_master::{Control, Fleet, FleetHost, LinkEvent, Outcome};
+use brunt_master::{Control, Fleet, FleetHost, LinkEvent, Outcome, launch};
 use brunt_plan::plan::Plan;
 use brunt_report::Directory;
 use tokio::signal::unix::{SignalKind, signal};
@@ -136,8 +136,10 @@ async fn launch(
         return Ok(Fleet { hosts });
     }
     let program = &invocation.program;
+    let cores = launch::cores(&plan.settings)?;
     for (n, host) in plan.hosts.iter().enumerate() {
-        let link = brunt_master::launch::local(program, n, &host.label, host.workers, events.clone()).await;
+        let cores = cores.as_deref();
+        let link = launch::local(program, n, &host.label, host.workers, cores, events.clone()).await;
         let link = link.map_err(|e| e.to_string())?;
         let words = |w| format!("{} SlaveJvm -m localhost -l {}", program.display(), host.worker_label(w));
         hosts.push(FleetHost { link, commands: (0..host.workers).map(words).collect() });
@@ -146,7 +148,12 @@ async fn launch(
 }
 
 fn watch_signals(control: mpsc::Sender<Control>) {
+    let ignored = ignored_signals(&std::fs::read_to_string("/proc/self/status").unwrap_or_default());
     for kind in SIGNALS {
+        // `nohup brunt … &`: whoever started us wants us to outlive the terminal.
+        if kind == SignalKind::hangup() && ignored & 1 << (kind.as_raw_value() - 1) != 0 {
+            continue;
+        }
         let Ok(mut arrivals) = signal(kind) else { continue };
         let control = control.clone();
         tokio::spawn(async move {
@@ -157,6 +164,12 @@ fn watch_signals(control: mpsc::Sender<Control>) {
             }
         });
     }
+}
+
+/// The signals that were ignored when this process was started, signal n as bit n − 1, from its `/proc/self/status`.
+fn ignored_signals(status: &str) -> u64 {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }
 
 fn status(outcome: &Outcome, as_vdbench: bool) -> i32 {

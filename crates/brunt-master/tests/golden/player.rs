@@ -52,6 +52,7 @@ impl HostLink for Player {
             writable: true,
             identity: Some(q.lun.clone()),
             block_size: None,
+            timeout_s: None,
             refusals: vec![],
             warnings: vec![],
         };

@@ -13,20 +13,20 @@ pub(super) const TABLE: &[Keyword] = &[
     kw("compression", Form::Percent, "obsolete: what remains after compression; becomes compratio=100/n").exact(),
     kw("compratio", Form::Number, "compression ratio of the data written; 1 is incompressible").default("1"),
     kw("compressionseed", Form::Special("n | tod"), "seed of the data pattern").accepted(LATER_DATA),
-    kw("dedupratio", Form::Number, "how often each block of data is written").exact().accepted(LATER_DATA),
-    kw("dedupunit", Form::Bytes, "size of the blocks that repeat").exact().accepted(LATER_DATA),
-    kw("dedupsets", Form::Special("n | percent%"), "how many different blocks repeat").exact().accepted(LATER_DATA),
-    kw("deduphotsets", Form::Special("(n,blocks,…)"), "sets that repeat more often").exact().accepted(LATER_DATA),
+    kw("dedupratio", Form::Number, "how often each block of data is written").exact().later(LATER_DATA),
+    kw("dedupunit", Form::Bytes, "size of the blocks that repeat").exact().later(LATER_DATA),
+    kw("dedupsets", Form::Special("n | percent%"), "how many different blocks repeat").exact().later(LATER_DATA),
+    kw("deduphotsets", Form::Special("(n,blocks,…)"), "sets that repeat more often").exact().later(LATER_DATA),
     kw("dedupflipflop", Form::Special("hotsets | all"), "whether duplicates change when rewritten")
         .exact()
-        .accepted(LATER_DATA),
+        .later(LATER_DATA),
     kw("dedup", Form::Special("(ratio=n,unit=bytes,…)"), "deduplication of the data written")
         .family("dedup")
-        .accepted(LATER_DATA),
+        .later(LATER_DATA),
     kw("port", Form::Integer, "first TCP port between master and workers")
         .default("5570")
         .accepted("master and workers need no port"),
-    kw("pattern", Form::Path, "file whose content is written").accepted(LATER_DATA),
+    kw("pattern", Form::Path, "file whose content is written").later(LATER_DATA),
     kw(
         "data_errors",
         Form::Special("n | (n,seconds) | remove_device | \"command\""),
@@ -41,7 +41,7 @@ pub(super) const TABLE: &[Keyword] = &[
         "data validation",
     )
     .default("no")
-    .accepted(LATER_CHECK),
+    .later(LATER_CHECK),
     kw(
         "journal",
         Form::Special("yes | no | (recover,noflush,maponly,only,skip_read_all,ignore_pending,max=n)"),
@@ -49,7 +49,7 @@ pub(super) const TABLE: &[Keyword] = &[
     )
     .default("no")
     .exact()
-    .accepted(LATER_CHECK),
+    .later(LATER_CHECK),
     kw("startcmd", Form::Command, "command to run before the first run").or(&["start_cmd"]).exact(),
     kw("endcmd", Form::Command, "command to run after the last run").or(&["end_cmd"]).exact(),
     kw("heartbeat_error", Form::Command, "command to run when a worker is lost")
@@ -66,7 +66,12 @@ pub(super) const TABLE: &[Keyword] = &[
         Form::Special("host_detail | slave_detail | no_sd_detail | no_fsd_detail | (…)"),
         "more or fewer report files",
     ),
-    kw("report_run_totals", Form::YesNo, "print the totals of all runs again at the end").default("no"),
+    kw(
+        "report_run_totals",
+        Form::YesNo,
+        "keep totals of the whole execution in totals_optional.html, rewritten after every interval",
+    )
+    .default("no"),
     kw("histogram", Form::Special("(default,20,40,…) | (default,suppress)"), "bounds of the response time histogram"),
     kw("psrset", Form::Numbers, "Solaris processor sets").accepted("it is for Solaris only"),
     kw("auxreport", Form::Texts, "reports made by a Java class").accepted("there are no Java plug-ins"),
@@ -87,7 +92,7 @@ pub(super) const TABLE: &[Keyword] = &[
         .accepted("one worker uses as many threads as it needs"),
     kw("fwd_thread_adjust", Form::YesNo, "adjust the threads of file system workloads to the hosts")
         .default("yes")
-        .accepted("it concerns file system workloads only"),
+        .files(),
     kw(
         "timeout",
         Form::Special("report | (report,n) | n | (n,abort) | (n,m) | (n,script)"),

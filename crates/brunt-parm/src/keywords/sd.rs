@@ -21,20 +21,20 @@ pub(super) const TABLE: &[Keyword] = &[
     kw("align", Form::Bytes, "alignment of random addresses; a multiple of 512"),
     kw("kstat", Form::Text, "Solaris kstat device").accepted(SOLARIS),
     kw("instance", Form::Text, "Solaris kstat instance").accepted(SOLARIS),
-    kw("replay", Form::Texts, "devices of a trace that are replayed here").refused("replay is not in this version yet"),
+    kw("replay", Form::Texts, "devices of a trace that are replayed here").later("replay is not in this version yet"),
     kw("journal", Form::Path, "directory of the journal of this SD")
-        .accepted("data validation comes with a later version"),
+        .accepted("it needs `journal=` in the general section"),
     kw("resetlun", Form::Seconds, "SCSI reset every so often").accepted(SOLARIS),
     kw("resetbus", Form::Seconds, "SCSI bus reset every so often").accepted(SOLARIS),
     kw("openflags", Form::Texts, "o_direct, directio, o_sync, o_dsync, o_rsync, fsync, 0xhex"),
     kw("range", Form::Pair, "part of the SD to use; up to 200 percent, above bytes").default("(0,100)"),
-    kw("dedupratio", Form::Number, "how often each block of data is written").exact().accepted(LATER_DATA),
-    kw("dedupunit", Form::Bytes, "size of the blocks that repeat").exact().accepted(LATER_DATA),
-    kw("dedupsets", Form::Special("n | percent%"), "how many different blocks repeat").exact().accepted(LATER_DATA),
-    kw("deduphotsets", Form::Special("(n,blocks,…)"), "sets that repeat more often").exact().accepted(LATER_DATA),
+    kw("dedupratio", Form::Number, "how often each block of data is written").exact().later(LATER_DATA),
+    kw("dedupunit", Form::Bytes, "size of the blocks that repeat").exact().later(LATER_DATA),
+    kw("dedupsets", Form::Special("n | percent%"), "how many different blocks repeat").exact().later(LATER_DATA),
+    kw("deduphotsets", Form::Special("(n,blocks,…)"), "sets that repeat more often").exact().later(LATER_DATA),
     kw("dedupflipflop", Form::Special("hotsets | all"), "whether duplicates change when rewritten")
         .exact()
-        .accepted(LATER_DATA),
-    kw("dedup", Form::Special("(ratio=n,…)"), "deduplication of the data written").family("dedup").accepted(LATER_DATA),
+        .later(LATER_DATA),
+    kw("dedup", Form::Special("(ratio=n,…)"), "deduplication of the data written").family("dedup").later(LATER_DATA),
     kw("streams", Form::Integer, "sequential streams").refused("it belongs to a workload (wd=)"),
 ];

@@ -13,24 +13,35 @@ impl Parser {
         self.finish_current();
         exclusive(&self.file.general, &mut self.problems);
         // A definition may be in a file that is missing, in a line that could not be read, or passed over.
-        if !incomplete && !["not-yet", "no-keyword"].iter().any(|code| self.problems.has(code)) {
+        if !incomplete && !["no-keyword", "mixed"].iter().any(|code| self.problems.has(code)) {
             self.check_content(self.last.or(end));
         }
         self.file.wd_default = self.defaults.wd;
+        self.file.fwd_default = self.defaults.fwd;
         self.file.hd_default = self.defaults.hd;
         Outcome { file: self.file, problems: self.problems, scan: self.scan }
     }
 
-    /// At least one SD and one RD.
+    /// At least one SD or FSD, and one RD.
     fn check_content(&mut self, end: Option<Span>) {
+        let of_files = self.of_files();
         let mut missing = |code, message: &str, help: &str| {
             let diag = Diag::new(crate::Severity::Error, code, message, end).label("the input ends here").help(help);
             self.problems.push(diag);
         };
-        match (self.met.contains(&Section::Sd), self.met.contains(&Section::Rd)) {
+        let section = if of_files { Section::Fsd } else { Section::Sd };
+        match (self.met.contains(&section), self.met.contains(&Section::Rd)) {
+            (_, false) if of_files => {
+                missing("no-run", "there is no `rd=`: nothing to run", "add `rd=run1,fwd=NAME,fwdrate=max,elapsed=60`")
+            }
             (_, false) => {
                 missing("no-run", "there is no `rd=`: nothing to run", "add `rd=run1,wd=NAME,iorate=max,elapsed=60`")
             }
+            (false, true) if of_files => missing(
+                "no-storage",
+                "there is no `fsd=`: nothing to run on",
+                "add `fsd=fsd1,anchor=DIRECTORY` above the first `fwd=`",
+            ),
             (false, true) => missing(
                 "no-storage",
                 "there is no `sd=`: nothing to run on",

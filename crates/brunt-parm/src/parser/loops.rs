@@ -1,5 +1,6 @@
 //! The for-loops of a run (`docs/vdbench/raw.md` §7.1).
 
+use super::rd_files::operations;
 use super::{Draft, Parser};
 use crate::ast::{Loop, LoopKind, LoopValues, Num, Rd};
 use crate::diag::Diag;
@@ -33,7 +34,8 @@ impl Parser {
     /// A for-loop: it replaces one of the same kind and becomes the innermost.
     pub(super) fn run_loop(&mut self, draft: &mut Draft<Rd>, kind: LoopKind, value: Value<'_>) {
         let values = if kind == LoopKind::Operation {
-            value.words().map(|words| LoopValues::Words(words.value))
+            let words = if self.of_files() { operations(value, &mut self.problems) } else { value.words() };
+            words.map(|words| LoopValues::Words(words.value))
         } else {
             self.loop_numbers(kind, value).map(LoopValues::Numbers)
         };

@@ -15,9 +15,6 @@ impl Parser {
     pub(super) fn misplaced(&self, params: &[Param]) -> Option<Section> {
         let (first, rest) = params.split_first()?;
         let section = leading_section(&first.raw).filter(|s| *s < self.section)?;
-        if self.skipping || matches!(section, Section::Rg | Section::Fsd | Section::Fwd) {
-            return None;
-        }
         let foreign =
             rest.iter().any(|p| keywords::lookup(self.section, &p.key).is_none() && is_full_name(section, &p.key));
         let second = section == Section::Wd
@@ -30,17 +27,45 @@ impl Parser {
     pub(super) fn misplaced_line(&mut self, section: Section, params: &[Param]) {
         let Some(first) = params.first() else { return };
         let here = self.section;
-        self.problems.push(
-            Diag::error("wrong-order", format!("`{}` stands behind a {}", first.raw, here.noun()), first.span)
-                .label(format!("here `{}=` is a parameter of the {} above", first.key, here.noun()))
-                .help(format!("move this line above the first {}", starters_after(section))),
-        );
+        if !self.mixes(section) {
+            self.problems.push(
+                Diag::error("wrong-order", format!("`{}` stands behind a {}", first.raw, here.noun()), first.span)
+                    .label(format!("here `{}=` is a parameter of the {} above", first.key, here.noun()))
+                    .help(format!("move this line above the first {}", starters_after(section))),
+            );
+        }
         let current = std::mem::take(&mut self.current);
         self.section = section;
         self.params(params);
         self.finish_current();
         self.section = here;
         self.current = current;
+    }
+
+    /// Whether the runs are of file systems, as far as was read.
+    pub(super) fn of_files(&self) -> bool {
+        let kinds = [Section::Fsd, Section::Fwd, Section::Sd, Section::Wd];
+        self.met.iter().find(|met| kinds.contains(met)).is_some_and(|met| kinds[..2].contains(met))
+    }
+
+    /// Whether a definition of this section stands in a file of the other kind.
+    fn mixes(&self, section: Section) -> bool {
+        let files = [Section::Fsd, Section::Fwd];
+        let storage = [Section::Sd, Section::Wd];
+        let met = |kind: &[Section]| self.met.iter().any(|met| kind.contains(met));
+        (files.contains(&section) && met(&storage)) || (storage.contains(&section) && met(&files))
+    }
+
+    /// File systems and storage do not mix (`docs/vdbench/filesystem.md` §0.1).
+    pub(super) fn mixed(&mut self, section: Section, param: &Param) {
+        if self.mixes(section) {
+            self.problems.once(
+                "",
+                Diag::error("mixed", "one execution uses either file systems or storage", param.span)
+                    .label(format!("a {} among the other kind", section.noun()))
+                    .help("`fsd=` and `fwd=` in one file, `sd=` and `wd=` in another"),
+            );
+        }
     }
 
     /// Reports a keyword that this section does not have.
@@ -95,7 +120,9 @@ fn starters_after(section: Section) -> &'static str {
     match section {
         Section::General => "`hd=`, `sd=`, `wd=` and `rd=`",
         Section::Hd => "`sd=`, `wd=` and `rd=`",
-        Section::Rg | Section::Fsd | Section::Sd => "`wd=` and `rd=`",
+        Section::Rg => "`sd=`, `wd=` and `rd=`",
+        Section::Fsd => "`fwd=` and `rd=`",
+        Section::Sd => "`wd=` and `rd=`",
         Section::Wd | Section::Fwd | Section::Rd => "`rd=`",
     }
 }

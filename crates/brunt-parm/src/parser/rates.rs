@@ -43,7 +43,7 @@ pub(super) fn iorate(rd: &mut Rd, value: Value<'_>, first: bool, problems: &mut 
 }
 
 /// The rates; numbers, percents, `max` and `curve`.
-fn rates(value: Value<'_>, problems: &mut Problems) -> List<IoRate> {
+pub(super) fn rates(value: Value<'_>, problems: &mut Problems) -> List<IoRate> {
     let items = &value.param.items;
     let word = |text: &str| match text {
         "curve" => Some(IoRate::Curve),
@@ -77,7 +77,7 @@ fn rates(value: Value<'_>, problems: &mut Problems) -> List<IoRate> {
                 problems.push(
                     Diag::error("curve-in-list", "`curve` cannot be one of several rates", last.span)
                         .label("must stand alone")
-                        .help("write a run of its own with `iorate=curve`"),
+                        .help(format!("write a run of its own with `{}=curve`", value.name)),
                 );
                 return None;
             }

@@ -6,7 +6,7 @@ use super::rates::{bursts, curve, distribution, iorate};
 use super::{Draft, Parser};
 use crate::ast::{MaxDataKind, Rd};
 use crate::diag::Diag;
-use crate::keywords::{Keyword, Status};
+use crate::keywords::{Keyword, Scope};
 use crate::problems::Problems;
 use crate::source::Spanned;
 use crate::values::Value;
@@ -15,8 +15,15 @@ impl Parser {
     /// A parameter of an RD.
     pub(super) fn rd(&mut self, draft: &mut Draft<Rd>, keyword: &'static Keyword, value: Value<'_>) {
         let first = draft.first(keyword.name);
+        let other = if self.of_files() { Scope::Storage } else { Scope::Files };
+        if keyword.scope == other {
+            draft.value.other.push(value.setting());
+        }
         if let Some(kind) = loop_kind(keyword.name) {
             return self.run_loop(draft, kind, value);
+        }
+        if self.rd_files(draft, keyword, value) {
+            return;
         }
         let rd = &mut draft.value;
         let problems = &mut self.problems;
@@ -45,12 +52,44 @@ impl Parser {
                 }
                 list.push(hook(value));
             }
-            "format" if draft.is_default => problems.push(
-                Diag::error("format-in-default", "`format=` is not allowed in `rd=default`", value.param.span)
-                    .label("give it to the runs that need it"),
-            ),
+            "replay" => rd.replay = value.words(),
+            "mount" => rd.mount = value.text(problems),
             _ => rd.other.push(value.setting()),
         }
+    }
+
+    /// Says what of a run has no effect in it.
+    fn note_other(&mut self, rd: &Rd) {
+        for setting in &rd.other {
+            let Some(keyword) = crate::keywords::lookup(super::Section::Rd, setting.keyword) else { continue };
+            if keyword.name == "iorate" {
+                // Said when the run has no rate of its own.
+                continue;
+            }
+            self.problems.once(
+                keyword.name,
+                Diag::note("no-effect", format!("`{}=` has no effect here", keyword.name), setting.span)
+                    .label(why(keyword.scope, keyword.name)),
+            );
+        }
+    }
+
+    fn check_of_storage(&mut self, draft: &Draft<Rd>) {
+        let given = |names: [&'static str; 2]| draft.own.iter().any(|k| names.contains(k));
+        if draft.value.wds.is_some() || draft.value.sds.is_some() || given(["wd", "sd"]) {
+            return;
+        }
+        let mut diag = Diag::error(
+            "no-workload",
+            format!("run `{}` has neither `wd=` nor `sd=`", draft.name.value),
+            draft.name.span,
+        )
+        .label("nothing to run")
+        .help("name workloads with `wd=`, or storage with `sd=` for a workload made of `wd=default`");
+        if let Some(files) = draft.value.fwds.as_ref().or(draft.value.fsds.as_ref()) {
+            diag = diag.related(files.span, "there are no file systems: no `fsd=` stands above the runs");
+        }
+        self.problems.push(diag);
     }
 
     /// Ends a run.
@@ -59,42 +98,26 @@ impl Parser {
             self.defaults.rd = draft.value;
             return;
         }
-        if draft.value.other.iter().any(|s| matches!(s.keyword, "fsd" | "fwd" | "fwdrate")) {
-            // A run of file system workloads: its definitions were passed over, and that was said.
-            let span = draft.name.span;
-            self.problems.once(
-                "files",
-                Diag::error("not-yet", "file system workloads are not in this version yet", span)
-                    .label("this run is passed over, and those like it"),
-            );
-            return;
-        }
-        for setting in &draft.value.other {
-            if let Some(keyword) = crate::keywords::lookup(super::Section::Rd, setting.keyword)
-                && let Status::Accepted(why) = keyword.status
-            {
-                self.problems.once(
-                    keyword.name,
-                    Diag::note("no-effect", format!("`{}=` has no effect here", keyword.name), setting.span).label(why),
-                );
-            }
-        }
-        bursts(&mut draft.value, &draft.name, &mut self.problems);
-        if draft.value.wds.is_none() && draft.value.sds.is_none() && !draft.own.iter().any(|k| ["wd", "sd"].contains(k))
-        {
-            self.problems.push(
-                Diag::error(
-                    "no-workload",
-                    format!("run `{}` has neither `wd=` nor `sd=`", draft.name.value),
-                    draft.name.span,
-                )
-                .label("nothing to run")
-                .help("name workloads with `wd=`, or storage with `sd=` for a workload made of `wd=default`"),
-            );
+        self.note_other(&draft.value);
+        if self.of_files() {
+            self.check_of_files(&draft);
+        } else {
+            bursts(&mut draft.value, &draft.name, &mut self.problems);
+            self.check_of_storage(&draft);
         }
         if draft.keep {
             self.file.rds.push(draft.value);
         }
+    }
+}
+
+/// Why a keyword has no effect in runs of the other kind.
+fn why(scope: Scope, keyword: &str) -> &'static str {
+    match (scope, loop_kind(keyword)) {
+        (Scope::Storage, None) => "it concerns runs of SDs only",
+        (Scope::Storage, Some(_)) => "it concerns runs of SDs; in runs of file systems it only multiplies them",
+        (_, None) => "it concerns runs of file systems only",
+        (_, Some(_)) => "it concerns file system workloads; in raw runs it only multiplies them",
     }
 }
 

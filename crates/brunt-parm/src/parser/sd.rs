@@ -36,6 +36,7 @@ impl Parser {
             "range" => sd.range = value.pair(problems),
             "openflags" => sd.openflags = value.words(),
             "journal" => sd.journal = value.text(problems),
+            "replay" => sd.replay = value.words(),
             _ => sd.other.push(value.setting()),
         }
     }
@@ -85,7 +86,7 @@ fn lun(value: Value<'_>, problems: &mut Problems) -> Opt<String> {
 }
 
 /// `count=(start,n)`.
-fn count(value: Value<'_>, problems: &mut Problems) -> Opt<(u64, u64)> {
+pub(super) fn count(value: Value<'_>, problems: &mut Problems) -> Opt<(u64, u64)> {
     let numbers = value.numbers(problems)?;
     let parts: Vec<Option<u64>> = numbers.value.iter().map(|n| crate::values::whole(n.value.value)).collect();
     match parts.as_slice() {
@@ -137,7 +138,7 @@ fn threads(value: Value<'_>, problems: &mut Problems) -> Opt<i64> {
 }
 
 /// A number and what it is divided by.
-fn divided(value: Value<'_>, problems: &mut Problems) -> Option<(Spanned<crate::ast::Num>, f64)> {
+pub(super) fn divided(value: Value<'_>, problems: &mut Problems) -> Option<(Spanned<crate::ast::Num>, f64)> {
     let numbers = value.numbers(problems)?;
     match numbers.value.as_slice() {
         [n] => Some((*n, 1.0)),

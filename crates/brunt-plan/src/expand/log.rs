@@ -8,6 +8,7 @@ use brunt_parm::{Diag, Severity, Span};
 pub(crate) struct Log<'a> {
     diags: &'a mut Vec<Diag>,
     places: HashSet<Span>,
+    noted: HashSet<(&'static str, Span)>,
     /// What parses but cannot be run yet.
     pub(crate) unsupported: Vec<(Option<Span>, String)>,
     failed: bool,
@@ -17,7 +18,7 @@ impl<'a> Log<'a> {
     /// Continues a list of problems.
     pub(crate) fn new(diags: &'a mut Vec<Diag>) -> Self {
         let places = diags.iter().filter(|d| d.severity == Severity::Error).filter_map(|d| d.span).collect();
-        Self { diags, places, unsupported: Vec::new(), failed: false }
+        Self { diags, places, noted: HashSet::new(), unsupported: Vec::new(), failed: false }
     }
 
     /// Adds a problem.
@@ -39,6 +40,20 @@ impl<'a> Log<'a> {
     /// Adds a warning.
     pub(crate) fn warning(&mut self, code: &'static str, message: impl Into<String>, span: Option<Span>) {
         self.push(Diag::new(Severity::Warning, code, message, span));
+    }
+
+    /// Adds a note unless its code was said at this place.
+    pub(crate) fn note_once(&mut self, code: &'static str, message: impl Into<String>, span: Span) {
+        if self.noted.insert((code, span)) {
+            self.push(Diag::note(code, message, span));
+        }
+    }
+
+    /// Adds a warning unless its code was said at this place.
+    pub(crate) fn warn_once(&mut self, code: &'static str, message: impl Into<String>, span: Span) {
+        if self.noted.insert((code, span)) {
+            self.push(Diag::warning(code, message, span));
+        }
     }
 
     /// Adds a thing that a real run refuses and a simulation accepts.

@@ -22,10 +22,10 @@ pub(crate) fn too_many(rd: &Rd, counts: &[usize], log: &mut Log) -> bool {
 }
 
 /// The combinations of all loops, the last one fastest (`docs/vdbench/raw.md` §7.1). `None` after an error.
-pub(crate) fn combinations(rd: &Rd, log: &mut Log) -> Option<Vec<Vec<LoopValue>>> {
+pub(crate) fn combinations(rd: &Rd, of_files: bool, log: &mut Log) -> Option<Vec<Vec<LoopValue>>> {
     let mut lists = Vec::with_capacity(rd.loops.len());
     for of_rd in &rd.loops {
-        lists.push(values(of_rd, log)?);
+        lists.push(values(of_rd, of_files, log)?);
     }
     if too_many(rd, &lists.iter().map(Vec::len).collect::<Vec<_>>(), log) {
         return None;
@@ -42,7 +42,7 @@ pub(crate) fn combinations(rd: &Rd, log: &mut Log) -> Option<Vec<Vec<LoopValue>>
     Some(all)
 }
 
-fn values(of_rd: &Loop, log: &mut Log) -> Option<Vec<LoopValue>> {
+fn values(of_rd: &Loop, of_files: bool, log: &mut Log) -> Option<Vec<LoopValue>> {
     let kind = of_rd.kind;
     let values = match &of_rd.values {
         LoopValues::Words(words) => words
@@ -52,7 +52,7 @@ fn values(of_rd: &Loop, log: &mut Log) -> Option<Vec<LoopValue>> {
         LoopValues::Numbers(numbers) => {
             let mut values = Vec::with_capacity(numbers.len());
             for number in numbers {
-                let value = checked(kind, number.value.value, number.span, log)?;
+                let value = checked(kind, number.value.value, number.span, of_files, log)?;
                 values.push(LoopValue { kind, value, percent: number.value.percent, word: None });
             }
             values
@@ -66,9 +66,9 @@ fn values(of_rd: &Loop, log: &mut Log) -> Option<Vec<LoopValue>> {
 }
 
 /// A loop value that can be used, or an error.
-fn checked(kind: LoopKind, value: f64, span: brunt_parm::Span, log: &mut Log) -> Option<f64> {
+fn checked(kind: LoopKind, value: f64, span: brunt_parm::Span, of_files: bool, log: &mut Log) -> Option<f64> {
     match kind {
-        LoopKind::Xfersize if value < 512.0 || value % 512.0 != 0.0 => {
+        LoopKind::Xfersize if !of_files && (value < 512.0 || value % 512.0 != 0.0) => {
             log.push(
                 Diag::error("xfersize", format!("transfer size {value} is not a multiple of 512"), span)
                     .help("in a run xfersize= is a list of sizes; a distribution belongs in the WD"),
@@ -76,7 +76,7 @@ fn checked(kind: LoopKind, value: f64, span: brunt_parm::Span, log: &mut Log) ->
             None
         }
         LoopKind::Threads if value < 1.0 => {
-            log.push(Diag::note("threads", format!("threads={value} is taken as 1"), span));
+            log.note_once("threads", format!("threads={value} is taken as 1"), span);
             Some(1.0)
         }
         _ if !value.is_finite() => {
@@ -120,6 +120,7 @@ fn apply_one(kind: LoopKind, n: f64, workload: &mut Workload) {
         | LoopKind::Sizes
         | LoopKind::Totalsize
         | LoopKind::Wss
-        | LoopKind::Operation => {}
+        | LoopKind::Operation
+        | LoopKind::Fwdrate => {}
     }
 }

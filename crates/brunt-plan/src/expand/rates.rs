@@ -35,6 +35,10 @@ pub(crate) fn of_rd(rd: &Rd, timing: Timing, log: &mut Log) -> Option<Vec<Planne
         let steps = steps(rd, timing, log)?;
         return Some(vec![PlannedRate::new(Rate::Steps(steps), false)]);
     }
+    if rd.replay.is_some() && rd.iorate.is_none() {
+        // As fast as it was recorded.
+        return Some(vec![PlannedRate::new(Rate::Max, false)]);
+    }
     let Some(list) = rd.iorate.as_ref().filter(|l| !l.value.is_empty()) else {
         log.push(missing(rd));
         return None;
@@ -62,6 +66,45 @@ pub(crate) fn of_rd(rd: &Rd, timing: Timing, log: &mut Log) -> Option<Vec<Planne
         }
     }
     Some(rates)
+}
+
+/// The rates of a run of file systems. Those of a list are a loop, whose values take the place of the one here.
+/// `None` after an error.
+pub(crate) fn of_files(rd: &Rd, log: &mut Log) -> Option<Vec<PlannedRate>> {
+    let Some(list) = rd.fwdrate.as_ref().filter(|l| !l.value.is_empty()) else {
+        log.push(no_fwdrate(rd));
+        return None;
+    };
+    let mut rates = Vec::new();
+    for item in &list.value {
+        match item.value {
+            IoRate::Max => rates.push(PlannedRate::new(Rate::Max, false)),
+            IoRate::Curve => push_curve(rd, &mut rates, log)?,
+            IoRate::Percent(n) if n > 0.0 => rates.push(PlannedRate::new(Rate::PercentOfPrevious(n), false)),
+            IoRate::Fixed(n) if n > 0.0 && n.is_finite() => rates.push(PlannedRate::new(Rate::Fixed(n), false)),
+            IoRate::Fixed(_) | IoRate::Percent(_) => {
+                log.push(
+                    Diag::error("fwdrate", "fwdrate= must be more than 0", item.span).help("use a rate, max or curve"),
+                );
+                return None;
+            }
+        }
+    }
+    if list.value.len() > 1 {
+        rates.truncate(1);
+    }
+    Some(rates)
+}
+
+fn no_fwdrate(rd: &Rd) -> Diag {
+    let name = rd.name.as_ref();
+    let message = format!("run `{}` has no fwdrate=", name.map_or("", |n| n.value.as_str()));
+    let diag =
+        Diag::new(Severity::Error, "fwdrate-missing", message, name.map(|n| n.span)).vdbench("No fwdrate= specified");
+    match &rd.iorate {
+        Some(iorate) => diag.related(iorate.span, "iorate= is for runs of SDs").help("write fwdrate= in its place"),
+        None => diag.help("add fwdrate= with a rate, max or curve"),
+    }
 }
 
 fn missing(rd: &Rd) -> Diag {

@@ -61,7 +61,7 @@ impl<'a> Runs<'a> {
         let selected = self.wds.select(rd, log);
         let timing = timing::of_rd(rd, self.options, log);
         let rates = timing.and_then(|t| rates::of_rd(rd, t, log));
-        let combinations = loops::combinations(rd, log);
+        let combinations = loops::combinations(rd, false, log);
         let Some(selected) = selected else { return };
         let Some(targets) = self.targets(rd, &selected, log) else { return };
         let priorities = checks::priorities(&name.value, &selected, log);
@@ -144,7 +144,7 @@ impl<'a> Runs<'a> {
 }
 
 /// Everything of a run but its name, loops, rate and workloads.
-fn template(rd: &Rd, timing: Timing, log: &mut Log) -> Run {
+pub(crate) fn template(rd: &Rd, timing: Timing, log: &mut Log) -> Run {
     let name = rd.name.as_ref();
     let distribution = rd.distribution.as_ref().map(|d| d.value).unwrap_or_default();
     Run {
@@ -165,17 +165,21 @@ fn template(rd: &Rd, timing: Timing, log: &mut Log) -> Run {
         threads: None,
         openflags: flags::parse(&rd.openflags, log),
         workloads: Vec::new(),
+        files: None,
+        replay: rd.replay.as_ref().and_then(|r| r.value.first()).map(|file| file.value.clone()),
         startcmd: rd.startcmd.iter().map(|h| h.value.clone()).collect(),
         endcmd: rd.endcmd.iter().map(|h| h.value.clone()).collect(),
         span: name.map(|n| n.span),
     }
 }
 
-fn note_unsupported(rd: &Rd, log: &mut Log) {
-    for setting in &rd.other {
-        if matches!(setting.keyword, "replay" | "mount") {
-            log.unsupported(Some(setting.span), format!("{}= in a run is not run by this version", setting.keyword));
-        }
+/// What parses and cannot be run yet.
+pub(crate) fn note_unsupported(rd: &Rd, log: &mut Log) {
+    if let Some(replay) = &rd.replay {
+        log.unsupported(Some(replay.span), "replay= in a run is not run by this version");
+    }
+    if let Some(mount) = &rd.mount {
+        log.unsupported(Some(mount.span), "mount= in a run is not run by this version");
     }
     for of_rd in &rd.loops {
         if matches!(of_rd.kind, LoopKind::Compratio) {

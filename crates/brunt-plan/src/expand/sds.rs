@@ -84,7 +84,7 @@ impl Sds {
 
 fn note_unsupported(def: &SdDef, log: &mut Log) {
     for setting in &def.other {
-        if setting.keyword == "replay" || setting.keyword.starts_with("dedup") {
+        if setting.keyword.starts_with("dedup") {
             log.unsupported(Some(setting.span), format!("{}= on an SD is not run by this version", setting.keyword));
         }
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::sds::Sds;
+use crate::java::JavaRandom;
 
 /// A set of SDs and what it adds to the run's name.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,50 +55,9 @@ fn shuffled(mut list: Vec<usize>) -> Vec<usize> {
     list
 }
 
-/// The documented generator of `java.util.Random`: 48 bits, linear congruential.
-struct JavaRandom(u64);
-
-impl JavaRandom {
-    const MULTIPLIER: u64 = 0x5_DEEC_E66D;
-    const MASK: u64 = (1 << 48) - 1;
-
-    fn new(seed: u64) -> Self {
-        Self((seed ^ Self::MULTIPLIER) & Self::MASK)
-    }
-
-    /// The next 31 bits.
-    fn next_31(&mut self) -> u32 {
-        self.0 = self.0.wrapping_mul(Self::MULTIPLIER).wrapping_add(0xB) & Self::MASK;
-        (self.0 >> 17) as u32
-    }
-
-    /// A number from 0 to `bound` − 1; `bound` is from 1 to 2³¹ − 1.
-    fn next_int(&mut self, bound: u32) -> u32 {
-        if bound.is_power_of_two() {
-            return ((u64::from(bound) * u64::from(self.next_31())) >> 31) as u32;
-        }
-        loop {
-            let bits = self.next_31();
-            let value = bits % bound;
-            // The last, incomplete stretch of the 31 bits would favour small numbers.
-            if u64::from(bits) + u64::from(bound - 1) - u64::from(value) < 1 << 31 {
-                return value;
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_generator_is_that_of_java() {
-        // new Random(0).nextInt(100), well known: 60 48 29 47 15.
-        let mut random = JavaRandom::new(0);
-        let drawn: Vec<u32> = (0..5).map(|_| random.next_int(100)).collect();
-        assert_eq!(drawn, [60, 48, 29, 47, 15]);
-    }
 
     #[test]
     fn five_sds_in_sets_of_two_come_as_in_the_specification() {

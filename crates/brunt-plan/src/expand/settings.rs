@@ -109,6 +109,13 @@ fn check_sim(key: &Spanned<String>, field: &str, value: &Spanned<String>, log: &
     }
 }
 
+/// Where data validation is asked for, if it is.
+pub(crate) fn validates(file: &ParmFile) -> Option<brunt_parm::Span> {
+    let general = &file.general;
+    let lists = [&general.validate, &general.journal];
+    lists.into_iter().flatten().find(|l| l.value.iter().any(|w| w.value != "no")).map(|l| l.span)
+}
+
 /// What the general section asks for and this version cannot run.
 fn note_unsupported(file: &ParmFile, log: &mut Log) {
     let general = &file.general;
@@ -133,7 +140,7 @@ fn note_unsupported(file: &ParmFile, log: &mut Log) {
         log.warning("showlba", "showlba=yes has no effect in this version", Some(yes.span));
     }
     for setting in &general.other {
-        if setting.keyword.starts_with("dedup") || matches!(setting.keyword, "replay" | "auxreport") {
+        if setting.keyword.starts_with("dedup") || setting.keyword == "auxreport" {
             log.unsupported(Some(setting.span), format!("{}= is not run by this version", setting.keyword));
         }
     }

@@ -101,6 +101,8 @@ fn run(workloads: Vec<Workload>) -> Run {
         threads: Some(THREADS),
         openflags: None,
         workloads,
+        files: None,
+        replay: None,
         startcmd: Vec::new(),
         endcmd: Vec::new(),
         span: None,

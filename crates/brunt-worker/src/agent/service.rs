@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use brunt_proto::v1::{self, agent_server::Agent};
-use brunt_proto::{PROTOCOL, WireError};
+use brunt_proto::{PROTOCOL, WireError, shell};
 use tokio::sync::{OnceCell, watch};
 use tokio_stream::wrappers::UnboundedReceiverStream;
 use tokio_stream::{Stream, StreamExt};
@@ -16,7 +16,7 @@ use tonic::{Request, Response, Status};
 use super::options::AgentOptions;
 use super::relay::{Outgoing, Relay};
 use super::team::{Team, instant_of};
-use super::{DRAIN_LIMIT, hook, thread};
+use super::{DRAIN_LIMIT, thread};
 use crate::engine::WorkEngine;
 use crate::inspect::{self, Roots};
 
@@ -146,7 +146,8 @@ impl Agent for AgentService {
 
     async fn run_hook(&self, request: Request<v1::RunHookRequest>) -> Result<Response<v1::RunHookReply>, Status> {
         let command = request.into_inner().command;
-        let reply = hook::run(&command).await.map_err(|error| refuse(format!("`{command}` cannot be run: {error}")))?;
+        let reply =
+            shell::run(&command).await.map_err(|error| refuse(format!("`{command}` cannot be run: {error}")))?;
         Ok(Response::new(reply))
     }
 

@@ -1,5 +1,6 @@
 //! Runs as they should go, and what is refused.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -64,7 +65,7 @@ async fn two_workers_write_a_file_with_the_real_engine() {
     let lun = folder.path().join("lun");
     std::fs::write(&lun, vec![0; 1 << 20]).unwrap();
     let (events, mut received) = mpsc::channel(16);
-    let link = launch::local(&example("lane_agent"), 3, "hosta", 2, events).await.unwrap();
+    let link = launch::local(&example("lane_agent"), 3, "hosta", 2, None, events).await.unwrap();
     link.hello().await.unwrap();
     let shares = (0..2).map(|half| Some(writing(half, &lun)));
     link.prepare(shares.collect()).await.unwrap();
@@ -98,9 +99,14 @@ async fn an_sd_is_dropped_in_all_workers() {
     let luns = ["one", "two"].map(|name| folder.path().join(name));
     luns.iter().for_each(|lun| std::fs::write(lun, vec![0; 1 << 20]).unwrap());
     let (events, mut received) = mpsc::channel(16);
-    let link = launch::local(&example("lane_agent"), 3, "hosta", 2, events).await.unwrap();
-    link.hello().await.unwrap();
+    let link = launch::local(&example("lane_agent"), 3, "hosta", 2, None, events).await.unwrap();
+    let pids = link.hello().await.unwrap().worker_pids;
     link.prepare(vec![Some(reading_both(&luns)), Some(reading_both(&luns))]).await.unwrap();
+    let [one, two] = [cores_of_lanes(pids[0]), cores_of_lanes(pids[1])];
+    assert!(!one.is_empty() && !two.is_empty());
+    if std::thread::available_parallelism().unwrap().get() > 1 {
+        assert!(one.is_disjoint(&two), "{one:?} {two:?}");
+    }
     link.start(Duration::ZERO).await.unwrap();
     let (mut dropped_in, mut without, mut drained) = (None, [0, 0], 0);
     while drained < 2 {
@@ -124,6 +130,17 @@ async fn an_sd_is_dropped_in_all_workers() {
     }
     assert!(without.iter().all(|n| *n > 0), "{without:?}");
     link.shutdown().await.unwrap();
+}
+
+/// What the system says where the lanes of a worker may run.
+fn cores_of_lanes(pid: u32) -> BTreeSet<String> {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+    let lane = |task: &PathBuf| std::fs::read_to_string(task.join("comm")).is_ok_and(|name| name.starts_with("io-"));
+    let cores = |task: PathBuf| {
+        let status = std::fs::read_to_string(task.join("status")).unwrap();
+        status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap().trim().to_owned()
+    };
+    tasks.map(|task| task.unwrap().path()).filter(lane).map(cores).collect()
 }
 
 /// Reads two files at random, one as SD 0, one as SD 1.

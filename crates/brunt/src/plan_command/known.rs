@@ -80,6 +80,7 @@ fn assume(query: &LunQuery, answer: Option<&LunFacts>, size: Option<u64>) -> Lun
         writable: true,
         identity: None,
         block_size: answer.and_then(|a| a.block_size),
+        timeout_s: None,
         refusals: Vec::new(),
         warnings: Vec::new(),
     }

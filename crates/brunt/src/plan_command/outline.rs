@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use brunt_event::{PlannedRun, RateText};
+use brunt_event::{FilesRate, PlannedRun, RateText};
 use brunt_parm::ast::{MaxDataKind, Repeat};
 use brunt_plan::plan::{Plan, Rate, Run, RunKind};
 use brunt_plan::work::{Area, Generator, Target, WorkerShare};
@@ -398,6 +398,13 @@ fn rate(rate: &RateText) -> String {
         RateText::Variable => "variable".to_owned(),
         RateText::PercentOfMax(percent) => format!("{percent}% of max"),
         RateText::PercentOfPrevious(percent) => format!("{percent}% of run before"),
+        RateText::Replay(None) => "as recorded".to_owned(),
+        RateText::Replay(Some(rate)) => format!("{rate}/s, replayed"),
+        RateText::Files(FilesRate::Fixed(rate)) => format!("{rate} ops/s"),
+        RateText::Files(FilesRate::Max) => "max".to_owned(),
+        RateText::Files(FilesRate::Curve) => "max of curve".to_owned(),
+        RateText::Files(FilesRate::PercentOfMax(percent)) => format!("{percent}% of max"),
+        RateText::Files(FilesRate::PercentOfPrevious(percent)) => format!("{percent}% of run before"),
     }
 }
 

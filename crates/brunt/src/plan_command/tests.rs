@@ -48,6 +48,7 @@ fn there(query: &LunQuery, kind: LunKind, size: u64) -> LunFacts {
         writable: true,
         identity: Some(query.lun.clone()),
         block_size: Some(512),
+        timeout_s: None,
         refusals: Vec::new(),
         warnings: Vec::new(),
     }
