@@ -1,6 +1,6 @@
 //! The head of the event stream: who takes part and what will be run.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use brunt_event::{AnchorSize, FilesRate, Planned, PlannedRun, PlannedSd, PlannedWorker, RateText};
 use brunt_parm::ast::ReportOption;
@@ -20,9 +20,14 @@ impl Numbers {
     pub(crate) fn new(plan: &Plan) -> Self {
         let mut sds = vec![false; plan.sds.len()];
         let mut wds = vec![false; plan.wds.len()];
-        for workload in plan.runs.iter().filter(|r| r.kind == RunKind::Normal).flat_map(|r| &r.workloads) {
+        // Many runs share their workloads, and many workloads their SDs.
+        let (mut lists, mut sets) = (HashSet::new(), HashSet::new());
+        let normal = plan.runs.iter().filter(|r| r.kind == RunKind::Normal);
+        for workload in normal.filter(|r| lists.insert(r.workloads.as_ptr())).flat_map(|r| r.workloads.iter()) {
             wds.get_mut(workload.wd).into_iter().for_each(|used| *used = true);
-            workload.sds.iter().for_each(|sd| sds.get_mut(*sd).into_iter().for_each(|used| *used = true));
+            if sets.insert(workload.sds.as_ptr()) {
+                workload.sds.iter().for_each(|sd| sds.get_mut(*sd).into_iter().for_each(|used| *used = true));
+            }
         }
         Self { sds: numbered(&sds), wds: numbered(&wds) }
     }
@@ -56,7 +61,7 @@ pub fn planned(plan: &Plan, as_vdbench: bool) -> Planned {
             .collect(),
         wd_reports: wds.len() > 1,
         wds,
-        runs: (0..plan.runs.len()).map(|n| planned_run(plan, n, as_vdbench)).collect(),
+        runs: planned_runs(plan, as_vdbench),
         host_detail: settings.report.contains(&ReportOption::HostDetail),
         worker_detail: settings.report.contains(&ReportOption::SlaveDetail),
         no_sd_detail: settings.report.contains(&ReportOption::NoSdDetail),
@@ -67,12 +72,21 @@ pub fn planned(plan: &Plan, as_vdbench: bool) -> Planned {
     }
 }
 
+/// All runs. Under the name of Vdbench those of a list of rates show the first rate of their RD.
+fn planned_runs(plan: &Plan, as_vdbench: bool) -> Vec<PlannedRun> {
+    let mut first_of_list: HashMap<&str, &Run> = HashMap::new();
+    let mut shown = Vec::with_capacity(plan.runs.len());
+    for run in &plan.runs {
+        let is_listed = as_vdbench && run.rate_is_loop;
+        shown.push(if is_listed { *first_of_list.entry(&run.rd).or_insert(run) } else { run });
+    }
+    plan.runs.iter().zip(shown).map(|(run, shown)| planned_run(run, shown, as_vdbench)).collect()
+}
+
 /// A run as it is announced before its rate is known. Vdbench shows the first rate of a list on every line, percent
 /// rates as `Controlled MAX`, and curve points for an assumed maximum of 10000 (`docs/vdbench/raw.md` §10 item 10);
 /// under that name we do too (decisions.md "Command line").
-pub(crate) fn planned_run(plan: &Plan, index: usize, as_vdbench: bool) -> PlannedRun {
-    let run = &plan.runs[index];
-    let shown = if as_vdbench { first_of_list(plan, index) } else { run };
+pub(crate) fn planned_run(run: &Run, shown: &Run, as_vdbench: bool) -> PlannedRun {
     if run.files.is_some() {
         return PlannedRun { rate: RateText::Files(files_rate(&run.rate, as_vdbench)), ..named(run) };
     }
@@ -121,8 +135,9 @@ fn files_rate(rate: &Rate, as_vdbench: bool) -> FilesRate {
 /// What there is below each anchor that a run uses, each once; structures as defined, without the loops of the runs.
 pub(crate) fn anchor_sizes(plan: &Plan) -> Vec<AnchorSize> {
     let mut used = vec![false; plan.fsds.len()];
-    for tree in plan.runs.iter().filter_map(|r| r.files.as_ref()).flat_map(|f| &f.trees) {
-        used.get_mut(tree.fsd).into_iter().for_each(|u| *u = true);
+    let mut sets = HashSet::new();
+    for files in plan.runs.iter().filter_map(|r| r.files.as_ref()).filter(|f| sets.insert(f.fsds.as_ptr())) {
+        files.fsds.iter().for_each(|fsd| used.get_mut(*fsd).into_iter().for_each(|u| *u = true));
     }
     let mut known = HashSet::new();
     plan.fsds
@@ -149,13 +164,4 @@ pub(crate) fn max_text(rate: &Rate, uncontrolled: bool) -> RateText {
         (_, true) => RateText::UncontrolledMax,
         (_, false) => RateText::ControlledMax,
     }
-}
-
-/// The run whose rate Vdbench shows: the first of the RD when its rate is a list.
-fn first_of_list(plan: &Plan, index: usize) -> &Run {
-    let run = &plan.runs[index];
-    if !run.rate_is_loop {
-        return run;
-    }
-    plan.runs.iter().find(|r| r.rd == run.rd && r.rate_is_loop).unwrap_or(run)
 }

@@ -310,6 +310,11 @@ pub(crate) fn stopped(start: Vec<LinkEvent>, mut stop: Vec<LinkEvent>) -> Script
     Script { start, stop, refuse: None }
 }
 
+/// The workloads of a run, to change them.
+pub(crate) fn workloads_of(run: &mut Run) -> &mut [Workload] {
+    std::sync::Arc::make_mut(&mut run.workloads)
+}
+
 pub(crate) fn plan(runs: Vec<Run>) -> Plan {
     let host = Host {
         label: "localhost".into(),
@@ -385,7 +390,7 @@ pub(crate) fn run(name: &str, rate: Rate, elapsed: u32) -> Run {
         spike: false,
         threads: None,
         openflags: None,
-        workloads: vec![workload(0, 0)],
+        workloads: [workload(0, 0)].into(),
         files: None,
         replay: None,
         startcmd: vec![],

@@ -163,7 +163,8 @@ pub(crate) fn names(items: &[Item]) -> Listed<String> {
         // The first name stands as it was written, the others have no leading zeros.
         let first = &item.text[..item.dashes[0]];
         out.push(Spanned::new(first.to_owned(), item.span));
-        out.extend((from + 1..=to).map(|n| Spanned::new(format!("{prefix}{n}"), item.span)));
+        out.reserve((to - from) as usize);
+        out.extend((from + 1..=to).map(|n| Spanned::new([prefix, &n.to_string()].concat(), item.span)));
     }
     Ok((out, remarks))
 }

@@ -1,6 +1,7 @@
 //! One run dealt out: a share for each worker.
 
 pub(crate) mod area;
+mod fs;
 pub(crate) mod place;
 mod rates;
 mod requested;

@@ -207,8 +207,8 @@ pub struct Run {
     pub threads: Option<u32>,
     /// `openflags=` of the run, replacing those of SD and WD.
     pub openflags: Option<Vec<OpenFlag>>,
-    /// What is done to SDs.
-    pub workloads: Vec<Workload>,
+    /// What is done to SDs. Shared by all runs that do the same.
+    pub workloads: Arc<[Workload]>,
     /// What is done to file systems; `None` in a run of SDs.
     pub files: Option<Arc<fs::FsRun>>,
     /// The file of the trace that is replayed.

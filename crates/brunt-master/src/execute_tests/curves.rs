@@ -3,7 +3,7 @@
 use brunt_event::Event;
 use brunt_plan::plan::{Rate, Run};
 
-use crate::testing::{Played, Stage, plan, run, sample, stopped, whole, workload};
+use crate::testing::{Played, Stage, plan, run, sample, stopped, whole, workload, workloads_of};
 
 fn point(percent: f64, of_run: usize) -> Run {
     run(&format!("crv_({percent}%)"), Rate::CurvePoint { percent, of_run }, 2)
@@ -44,8 +44,8 @@ async fn the_mix_of_an_uncontrolled_maximum_becomes_the_skew_of_the_points() {
     for (given, expected) in [(false, [Some(25.0), Some(75.0)]), (true, [Some(50.0), Some(50.0)])] {
         let mut runs = vec![run("crv", Rate::CurveMax, 2), point(50.0, 0)];
         for r in &mut runs {
-            r.workloads = vec![workload(0, 0), workload(0, 0)];
-            r.workloads.iter_mut().for_each(|w| (w.skew, w.skew_given) = (Some(50.0), given));
+            r.workloads = vec![workload(0, 0), workload(0, 0)].into();
+            workloads_of(r).iter_mut().for_each(|w| (w.skew, w.skew_given) = (Some(50.0), given));
         }
         let mixed = |n| sample(0, n, 1000, &[(0, 0, 100), (1, 0, 300)]);
         let max = crate::testing::Script {
@@ -80,7 +80,7 @@ async fn stopcurve_ends_its_curve_and_the_next_rd_runs() {
 async fn a_run_within_its_warmup_stands_for_itself() {
     let runs = vec![run("short", Rate::Max, 60), run("rd", Rate::PercentOfPrevious(50.0), 2)];
     let mut runs = runs;
-    runs[0].workloads[0].seek = brunt_plan::work::Seek::Eof;
+    workloads_of(&mut runs[0])[0].seek = brunt_plan::work::Seek::Eof;
     let done = crate::testing::from(0, brunt_plan::work::WorkerEvent::SequentialDone);
     let script = stopped(vec![done], vec![sample(0, 1, 500, &[(0, 0, 100)])]);
     let played = Stage::new(plan(runs), vec![vec![script, whole(2, 100)]]).play().await;

@@ -4,12 +4,12 @@ use brunt_parm::ast::MaxDataKind;
 use brunt_plan::plan::Rate;
 use brunt_plan::work::{Seek, WorkerEvent};
 
-use crate::testing::{Stage, drained, from, plan, run, sample, sd, seconds, stopped, whole};
+use crate::testing::{Stage, drained, from, plan, run, sample, sd, seconds, stopped, whole, workloads_of};
 
 #[tokio::test(start_paused = true)]
 async fn the_end_of_data_ends_the_run_with_its_last_interval() {
     let mut rd = run("onepass", Rate::Fixed(40.0), 60);
-    rd.workloads[0].seek = Seek::Eof;
+    workloads_of(&mut rd)[0].seek = Seek::Eof;
     let start = [seconds(0, 1..=3, 40), vec![from(0, WorkerEvent::SequentialDone)]].concat();
     let script = stopped(start, vec![sample(0, 4, 470, &[(0, 0, 20)])]);
     let played = Stage::new(plan(vec![rd]), vec![vec![script]]).play().await;
@@ -32,7 +32,7 @@ async fn the_end_of_data_ends_the_run_with_its_last_interval() {
 #[tokio::test(start_paused = true)]
 async fn a_worker_on_a_virtual_clock_may_be_far_past_the_end_of_data() {
     let mut rd = run("onepass", Rate::Max, 60);
-    rd.workloads[0].seek = Seek::Eof;
+    workloads_of(&mut rd)[0].seek = Seek::Eof;
     let mut start = vec![from(0, WorkerEvent::SequentialDone)];
     start.splice(0..0, [sample(0, 1, 1000, &[(0, 0, 5)])]);
     start.extend(seconds(0, 2..=40, 0));
@@ -46,8 +46,8 @@ async fn all_workers_with_data_must_reach_its_end() {
     let mut two = plan(vec![run("fill", Rate::Max, 60)]);
     two.hosts[0].workers = 2;
     two.sds.push(sd("sd2", "/f2"));
-    two.runs[0].workloads[0].sds = [0, 1].into();
-    two.runs[0].workloads[0].seek = Seek::Eof;
+    workloads_of(&mut two.runs[0])[0].sds = [0, 1].into();
+    workloads_of(&mut two.runs[0])[0].seek = Seek::Eof;
     let mut script = stopped(
         vec![
             sample(1, 1, 1000, &[(0, 1, 2)]),

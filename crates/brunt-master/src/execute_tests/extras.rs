@@ -4,7 +4,7 @@ use brunt_event::{AbortCause, Event, Interval, RateText};
 use brunt_parm::ast::{Repeat, ReportOption};
 use brunt_plan::plan::{Plan, Rate};
 
-use crate::testing::{Script, Stage, drained, plan, run, sample, sd, seconds, stopped, whole, workload};
+use crate::testing::{Script, Stage, drained, plan, run, sample, sd, seconds, stopped, whole, workload, workloads_of};
 use crate::{planned, simulate};
 
 #[tokio::test(start_paused = true)]
@@ -31,8 +31,8 @@ async fn loop_for_a_time_ends_with_the_pass_in_which_it_is_over() {
 fn skewed(limit: f64) -> Plan {
     let mut plan = plan(vec![run("mix", Rate::Fixed(100.0), 2)]);
     plan.wds.push("wd2".into());
-    plan.runs[0].workloads = vec![workload(0, 0), workload(1, 0)];
-    plan.runs[0].workloads.iter_mut().zip([80.0, 20.0]).for_each(|(w, s)| w.skew = Some(s));
+    plan.runs[0].workloads = vec![workload(0, 0), workload(1, 0)].into();
+    workloads_of(&mut plan.runs[0]).iter_mut().zip([80.0, 20.0]).for_each(|(w, s)| w.skew = Some(s));
     plan.settings.abort_failed_skew = Some(limit);
     plan
 }
@@ -54,7 +54,7 @@ async fn abort_failed_skew_compares_what_was_asked_with_what_was_seen() {
 #[tokio::test(start_paused = true)]
 async fn a_workload_that_priorities_starve_is_named() {
     let mut plan = skewed(100.0);
-    plan.runs[0].workloads.iter_mut().zip([1, 2]).for_each(|(w, p)| w.priority = Some(p));
+    workloads_of(&mut plan.runs[0]).iter_mut().zip([1, 2]).for_each(|(w, p)| w.priority = Some(p));
     let played = Stage::new(plan, vec![vec![whole(2, 10)]]).play().await;
     let note = "starved: rd=mix: wd=wd2 did no I/O: workloads of higher priority took all";
     assert!(played.order().contains(&note.to_owned()));
@@ -93,8 +93,8 @@ async fn workers_of_several_hosts_are_merged_and_unused_sds_have_no_number() {
     two.hosts.push(right);
     two.sds = vec![sd("unused", "/f0"), sd("sd2", "/f2"), sd("sd3", "/f3")];
     two.sds.iter_mut().for_each(|sd| sd.lun.push(Some("/f".into())));
-    two.runs[0].workloads[0].sds = [1, 2].into();
-    two.runs[0].workloads[0].hosts = [0, 1].into();
+    workloads_of(&mut two.runs[0])[0].sds = [1, 2].into();
+    workloads_of(&mut two.runs[0])[0].hosts = [0, 1].into();
     two.settings.report = vec![ReportOption::HostDetail, ReportOption::SlaveDetail];
     let of = |w, n, a, b| sample(w, n, 1000, &[(0, 1, a), (0, 2, b)]);
     let left = vec![of(0, 1, 1, 2), of(0, 2, 1, 2), of(1, 1, 10, 20), drained(0), of(1, 2, 10, 20), drained(1)];

@@ -5,7 +5,7 @@ use brunt_plan::plan::{Plan, Rate};
 use brunt_plan::work::WorkerEvent;
 
 use crate::link::LinkEvent;
-use crate::testing::{Script, Stage, drained, from, plan, run, seconds, stopped};
+use crate::testing::{Script, Stage, drained, from, plan, run, seconds, stopped, workloads_of};
 
 fn two_hosts() -> Plan {
     let mut two = plan(vec![run("rd1", Rate::Max, 9), run("rd2", Rate::Max, 9)]);
@@ -13,7 +13,7 @@ fn two_hosts() -> Plan {
     right.label = "right".into();
     two.hosts.push(right);
     two.sds[0].lun.push(Some("/f1".into()));
-    two.runs.iter_mut().for_each(|r| r.workloads[0].hosts = [0, 1].into());
+    two.runs.iter_mut().for_each(|r| workloads_of(r)[0].hosts = [0, 1].into());
     two
 }
 

@@ -208,7 +208,7 @@ fn watched(common: &Common<'_>, dealt: &Dealt<'_>) -> Vec<(u32, u32)> {
 
 fn run_started(common: &Common<'_>, dealt: &Dealt<'_>, start_ms: i64) -> RunStarted {
     let Dealt { plan, deal, .. } = dealt;
-    let mut planned = planned_run(&common.resolved.plan, dealt.index, false);
+    let mut planned = planned_run(dealt.plan, dealt.plan, false);
     planned.rate = match &plan.rate {
         Rate::Max | Rate::CurveMax => max_text(&plan.rate, deal.uncontrolled),
         Rate::Steps(_) => RateText::Variable,

@@ -6,10 +6,10 @@ mod loops;
 mod select;
 mod size;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use brunt_parm::ast::{LoopKind, Rd};
+use brunt_parm::ast::{LoopKind, Operation, Rd};
 use brunt_parm::{Diag, ParmFile, Span};
 
 use self::entries::Threads;
@@ -24,7 +24,7 @@ use super::rates::{self, PlannedRate};
 use super::runs::template;
 use super::timing;
 use crate::options::Options;
-use crate::plan::fs::{Format, FsRun, Make, Tree};
+use crate::plan::fs::{Changes, Format, FsRun, FsWorkload, Make};
 use crate::plan::{LoopValue, Rate, Run, RunKind};
 
 /// The runs as they grow.
@@ -38,6 +38,40 @@ pub(crate) struct FsRuns<'a> {
     sizes: Sizes,
     runs: Vec<Run>,
     names: HashMap<&'a str, Span>,
+    /// Workloads that were made before.
+    known: HashMap<Asked, Arc<[FsWorkload]>>,
+    /// Sets of file systems, by their places, and changes that were found in order.
+    checked: HashSet<(usize, Vec<(LoopKind, u64, bool)>)>,
+}
+
+/// What the workloads of a run are made of: FWDs with the places of their sets, loops and operations of the run, the
+/// place of its openflags, whether it is a format.
+type Asked = (Vec<(usize, usize)>, Vec<(LoopKind, u64, Option<Operation>)>, Option<Span>, bool);
+
+/// An RD with all that is made once for its runs.
+struct Part<'a> {
+    rd: &'a Rd,
+    template: Run,
+    picked: Vec<Picked<'a>>,
+    rates: Vec<PlannedRate>,
+    formatting: Formatting,
+}
+
+impl Part<'_> {
+    fn openflags_place(&self) -> Option<Span> {
+        self.rd.openflags.as_ref().map(|o| o.span)
+    }
+
+    /// `operations=` as parts of a key.
+    fn operations(&self) -> impl Iterator<Item = (LoopKind, u64, Option<Operation>)> + '_ {
+        let words = self.rd.operations.as_ref().map_or(&[][..], |o| o.value.as_slice());
+        words.iter().map(|w| (LoopKind::Fwdrate, 0, Operation::from_word(&w.value)))
+    }
+}
+
+/// FWDs with the places of their sets of file systems, which are kept once.
+fn picked_key(picked: &[Picked]) -> Vec<(usize, usize)> {
+    picked.iter().map(|p| (p.fwd, p.fsds.as_ptr() as usize)).collect()
 }
 
 impl<'a> FsRuns<'a> {
@@ -61,6 +95,8 @@ impl<'a> FsRuns<'a> {
             sizes: Sizes::default(),
             runs: Vec::new(),
             names: HashMap::new(),
+            known: HashMap::new(),
+            checked: HashSet::new(),
         }
     }
 
@@ -91,34 +127,32 @@ impl<'a> FsRuns<'a> {
         if combine::too_many(rd, &[2, combinations.len(), rates.len()], log) {
             return;
         }
-        let template = Run { rate: Rate::Max, ..template(rd, timing, log) };
+        let part = Part { rd, template: template(rd, timing, log), picked, rates, formatting };
         for (n, values) in combinations.iter().enumerate() {
-            let formats = formatting.is_due(n);
-            if self.add_one(rd, &template, &picked, values, &rates, &formatting, formats, log).is_none() {
+            if self.add_one(&part, values, n, log).is_none() {
                 return;
             }
         }
     }
 
-    /// Adds the runs for one combination of the loops. `None` after an error.
-    #[allow(clippy::too_many_arguments, reason = "the parts of an RD, each made once for all combinations")]
-    fn add_one(
-        &mut self,
-        rd: &Rd,
-        template: &Run,
-        picked: &[Picked<'a>],
-        values: &[LoopValue],
-        rates: &[PlannedRate],
-        formatting: &Formatting,
-        formats: bool,
-        log: &mut Log,
-    ) -> Option<()> {
-        let trees = self.trees(rd, picked, values, log)?;
-        if formats && let Some(format) = formatting.format(template.elapsed) {
-            let mut entries = entries::of_format(self.file, template, picked, &trees, self.fsds, log);
-            entries::place(&mut entries, |host| self.hosts.list[host].workers);
-            self.note_shared(rd, &format, &trees, log);
-            let files = FsRun { format: Some(format), assume_complete: false, trees: trees.clone(), entries };
+    /// Adds the runs for one combination of the loops, the n-th. `None` after an error.
+    fn add_one(&mut self, part: &Part<'a>, values: &[LoopValue], n: usize, log: &mut Log) -> Option<()> {
+        let Part { rd, template, picked, formatting, .. } = part;
+        let changes = loops::changes(values);
+        let fsds = self.used(picked);
+        self.check(rd, &fsds, values, &changes, log)?;
+        if formatting.is_due(n)
+            && let Some(format) = formatting.format(template.elapsed)
+        {
+            self.note_shared(rd, &format, &fsds, log);
+            let key = (picked_key(picked), Vec::new(), part.openflags_place(), true);
+            let workloads = match self.known.get(&key) {
+                Some(known) => Arc::clone(known),
+                None => entries::of_format(self.file, template, picked, log).into(),
+            };
+            self.known.insert(key, Arc::clone(&workloads));
+            let files =
+                FsRun { format: Some(format), assume_complete: false, fsds: Arc::clone(&fsds), changes, workloads };
             self.runs.push(Run {
                 name: format!("format_for_{}", template.rd),
                 kind: RunKind::Format,
@@ -132,16 +166,34 @@ impl<'a> FsRuns<'a> {
         if formatting.only {
             return Some(());
         }
-        let entries = self.entries(rd, template, picked, &trees, values, log)?;
-        let files = FsRun { format: None, assume_complete: formatting.complete, trees, entries };
-        self.push(template, values, rates, Arc::new(files));
+        let workloads = self.workloads(part, values, log)?;
+        let files = FsRun { format: None, assume_complete: formatting.complete, fsds, changes, workloads };
+        self.push(part, values, Arc::new(files));
         Some(())
     }
 
+    /// The workloads after the loops, made once for all runs that do the same. `None` after an error.
+    fn workloads(&mut self, part: &Part<'a>, values: &[LoopValue], log: &mut Log) -> Option<Arc<[FsWorkload]>> {
+        let Part { rd, template, picked, .. } = part;
+        let mut key = (picked_key(picked), loops::key(values), part.openflags_place(), false);
+        key.1.extend(part.operations());
+        if let Some(known) = self.known.get(&key) {
+            return Some(Arc::clone(known));
+        }
+        let said = (log.said(), log.unsupported.len());
+        let maker = entries::Maker { rd, template, hosts: self.hosts, fsds: self.fsds, values };
+        let workloads: Arc<[FsWorkload]> = maker.workloads(picked, &self.threads, log)?.into();
+        // What was said names the run, and is to be said of others too.
+        if said == (log.said(), log.unsupported.len()) {
+            self.known.insert(key, Arc::clone(&workloads));
+        }
+        Some(workloads)
+    }
+
     /// Adds one run for each rate.
-    fn push(&mut self, template: &Run, values: &[LoopValue], rates: &[PlannedRate], files: Arc<FsRun>) {
+    fn push(&mut self, part: &Part, values: &[LoopValue], files: Arc<FsRun>) {
         let of_loop = values.iter().find(|v| v.kind == LoopKind::Fwdrate);
-        for planned in rates {
+        for planned in &part.rates {
             let rate = match (&planned.rate, of_loop) {
                 (_, Some(v)) if v.percent || v.value < 0.0 => Rate::PercentOfPrevious(v.value.abs()),
                 (_, Some(v)) => Rate::Fixed(v.value),
@@ -151,38 +203,62 @@ impl<'a> FsRuns<'a> {
                 (other, None) => other.clone(),
             };
             self.runs.push(Run {
-                name: format!("{}{}", template.rd, planned.suffix),
+                name: format!("{}{}", part.template.rd, planned.suffix),
                 rate,
                 loops: values.to_vec(),
                 threads: loops::threads(values),
                 files: Some(Arc::clone(&files)),
-                ..template.clone()
+                ..part.template.clone()
             });
         }
     }
 
-    /// The file systems of a run, changed by its loops and checked. `None` after an error.
-    fn trees(&mut self, rd: &Rd, picked: &[Picked], values: &[LoopValue], log: &mut Log) -> Option<Vec<Tree>> {
-        let mut trees: Vec<Tree> = Vec::new();
+    /// The file systems of all workloads of a run, each once, in the order of the workloads.
+    fn used(&self, picked: &[Picked]) -> Arc<[usize]> {
+        let mut sets = HashSet::new();
+        let mut fsds = Vec::new();
         let mut known = vec![false; self.fsds.list.len()];
-        for fsd in picked.iter().flat_map(|p| p.fsds.iter().copied()) {
-            if std::mem::replace(&mut known[fsd], true) {
-                continue;
+        for one in picked {
+            // Sets are kept once, so that their places tell them.
+            if sets.insert(one.fsds.as_ptr()) {
+                fsds.extend(one.fsds.iter().filter(|f| !std::mem::replace(&mut known[**f], true)));
             }
-            let structure = loops::structure(rd, &self.fsds.list[fsd], values, log)?;
-            self.sizes.check(&self.fsds.list[fsd], &structure, rd, log)?;
-            trees.push(Tree { fsd, structure });
         }
-        self.one_anchor_each(rd, &trees, log);
-        Some(trees)
+        self.fwds.shared(fsds)
+    }
+
+    /// Whether the file systems of a run are in order, looked at once for each set and change. `None` after an error.
+    fn check(
+        &mut self,
+        rd: &Rd,
+        fsds: &Arc<[usize]>,
+        values: &[LoopValue],
+        changes: &Changes,
+        log: &mut Log,
+    ) -> Option<()> {
+        let key = (fsds.as_ptr() as usize, loops::structural(values));
+        if self.checked.contains(&key) {
+            return Some(());
+        }
+        for fsd in fsds.iter() {
+            let fsd = &self.fsds.list[*fsd];
+            loops::check_percent(rd, fsd, changes, log)?;
+            self.sizes.check(fsd, &changes.apply(&fsd.structure), rd, log)?;
+        }
+        let said = log.said();
+        self.one_anchor_each(rd, fsds, log);
+        if said == log.said() {
+            self.checked.insert(key);
+        }
+        Some(())
     }
 
     /// No two file systems of a run share an anchor; Vdbench finds it when the run starts.
-    fn one_anchor_each(&self, rd: &Rd, trees: &[Tree], log: &mut Log) {
-        let mut anchors: HashMap<&str, usize> = HashMap::with_capacity(trees.len());
-        for tree in trees {
-            let fsd = &self.fsds.list[tree.fsd];
-            let Some(first) = anchors.insert(&fsd.anchor, tree.fsd) else { continue };
+    fn one_anchor_each(&self, rd: &Rd, fsds: &[usize], log: &mut Log) {
+        let mut anchors: HashMap<&str, usize> = HashMap::with_capacity(fsds.len());
+        for at in fsds {
+            let fsd = &self.fsds.list[*at];
+            let Some(first) = anchors.insert(&fsd.anchor, *at) else { continue };
             let (first, Some(name)) = (&self.fsds.list[first], &rd.name) else { return };
             let message = format!(
                 "run `{}` uses anchor `{}` as fsd `{}` and as fsd `{}`; one fsd for each directory in a run",
@@ -195,8 +271,8 @@ impl<'a> FsRuns<'a> {
     }
 
     /// Vdbench formats no shared file systems but by `restart` and `clean`.
-    fn note_shared(&self, rd: &Rd, format: &Format, trees: &[Tree], log: &mut Log) {
-        let shared = trees.iter().map(|t| &self.fsds.list[t.fsd]).find(|f| f.shared);
+    fn note_shared(&self, rd: &Rd, format: &Format, fsds: &[usize], log: &mut Log) {
+        let shared = fsds.iter().map(|f| &self.fsds.list[*f]).find(|f| f.shared);
         let (Some(fsd), Some(words)) = (shared, &rd.format) else { return };
         if format.make != Make::Nothing && format.delete {
             log.note_once(
@@ -208,19 +284,6 @@ impl<'a> FsRuns<'a> {
                 words.span,
             );
         }
-    }
-
-    fn entries(
-        &mut self,
-        rd: &Rd,
-        template: &Run,
-        picked: &[Picked<'a>],
-        trees: &[Tree],
-        values: &[LoopValue],
-        log: &mut Log,
-    ) -> Option<Vec<crate::plan::fs::Entry>> {
-        let made = entries::Maker { rd, template, hosts: self.hosts, fsds: self.fsds, trees, values };
-        made.entries(picked, &mut self.threads, log)
     }
 }
 

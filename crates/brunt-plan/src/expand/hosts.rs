@@ -1,5 +1,7 @@
 //! Hosts: `clients=` multiplied, workers counted.
 
+use std::collections::HashSet;
+
 use brunt_parm::ast::Hd;
 use brunt_parm::{Diag, FileId, ParmFile, Severity, Span, Spanned};
 
@@ -20,6 +22,8 @@ pub(crate) struct Hosts {
     /// Hosts in order.
     pub(crate) list: Vec<Host>,
     names: Names,
+    /// Labels in lower case.
+    labels: HashSet<String>,
     /// For each HD that `clients=` multiplied: its label and the hosts made of it.
     multiplied: Vec<(String, Vec<usize>)>,
 }
@@ -30,7 +34,8 @@ impl Hosts {
         if let Some(workers) = options.workers.filter(|w| *w > MOST_WORKERS) {
             log.error("out-of-range", format!("-m {workers}: it must be from 1 to {MOST_WORKERS}"), None);
         }
-        let mut hosts = Self { list: Vec::new(), names: Names::default(), multiplied: Vec::new() };
+        let mut hosts =
+            Self { list: Vec::new(), names: Names::default(), labels: HashSet::new(), multiplied: Vec::new() };
         for hd in &file.hosts {
             hosts.add(hd, options, log);
         }
@@ -73,7 +78,7 @@ impl Hosts {
         options: &Options,
         log: &mut Log,
     ) -> Option<usize> {
-        if self.list.iter().any(|h| h.label.eq_ignore_ascii_case(&label)) {
+        if !self.labels.insert(label.to_ascii_lowercase()) {
             log.push(
                 Diag::error("duplicate-host", format!("host `{label}` is defined twice"), name.span)
                     .help("host labels differ in more than upper and lower case"),
@@ -97,6 +102,7 @@ impl Hosts {
     /// all of its clients.
     pub(crate) fn select(&self, items: &[Spanned<String>], log: &mut Log) -> Vec<usize> {
         let mut found = Vec::new();
+        let mut seen = vec![false; self.list.len()];
         for item in items {
             let mut matches = self.names.matching(&item.value);
             if matches.is_empty() {
@@ -106,7 +112,7 @@ impl Hosts {
                 log.push(self.unknown(item));
             }
             for at in matches {
-                if !found.contains(&at) {
+                if !std::mem::replace(&mut seen[at], true) {
                     found.push(at);
                 }
             }

@@ -11,6 +11,7 @@ pub(crate) struct Log<'a> {
     noted: HashSet<(&'static str, Span)>,
     /// What parses but cannot be run yet.
     pub(crate) unsupported: Vec<(Option<Span>, String)>,
+    refused: HashSet<(Option<Span>, String)>,
     failed: bool,
 }
 
@@ -18,7 +19,7 @@ impl<'a> Log<'a> {
     /// Continues a list of problems.
     pub(crate) fn new(diags: &'a mut Vec<Diag>) -> Self {
         let places = diags.iter().filter(|d| d.severity == Severity::Error).filter_map(|d| d.span).collect();
-        Self { diags, places, noted: HashSet::new(), unsupported: Vec::new(), failed: false }
+        Self { diags, places, noted: HashSet::new(), unsupported: Vec::new(), refused: HashSet::new(), failed: false }
     }
 
     /// Adds a problem.
@@ -59,9 +60,14 @@ impl<'a> Log<'a> {
     /// Adds a thing that a real run refuses and a simulation accepts.
     pub(crate) fn unsupported(&mut self, span: Option<Span>, sentence: impl Into<String>) {
         let item = (span, sentence.into());
-        if !self.unsupported.contains(&item) {
+        if self.refused.insert(item.clone()) {
             self.unsupported.push(item);
         }
+    }
+
+    /// How much was said so far.
+    pub(crate) fn said(&self) -> usize {
+        self.diags.len()
     }
 
     /// Whether an error was added.

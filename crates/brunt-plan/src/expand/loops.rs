@@ -87,20 +87,31 @@ fn checked(kind: LoopKind, value: f64, span: brunt_parm::Span, of_files: bool, l
     }
 }
 
-/// Puts loop values into the workloads of a run; the threads per SD come back when a loop has them.
-pub(crate) fn apply(values: &[LoopValue], workloads: &mut [Workload]) -> Option<u32> {
-    let mut threads = None;
+/// A value as its consumers read it: to who does not know percentages they are negative numbers
+/// (`docs/vdbench/raw.md` §1.4).
+fn plain(value: &LoopValue) -> f64 {
+    if value.percent { -value.value } else { value.value }
+}
+
+/// The threads per SD, when a loop has them.
+pub(crate) fn threads(values: &[LoopValue]) -> Option<u32> {
+    values.iter().find(|v| v.kind == LoopKind::Threads).map(|v| plain(v).max(1.0) as u32)
+}
+
+/// The values that change workloads of SDs, as a key.
+pub(crate) fn changes(values: &[LoopValue]) -> Vec<(LoopKind, u64)> {
+    const KINDS: [LoopKind; 6] =
+        [LoopKind::Xfersize, LoopKind::Rdpct, LoopKind::Rhpct, LoopKind::Whpct, LoopKind::Seekpct, LoopKind::Hitarea];
+    values.iter().filter(|v| KINDS.contains(&v.kind)).map(|v| (v.kind, plain(v).to_bits())).collect()
+}
+
+/// Puts loop values into the workloads of a run.
+pub(crate) fn apply(values: &[LoopValue], workloads: &mut [Workload]) {
     for value in values {
-        // A percentage is a negative number to whoever does not know percentages (`docs/vdbench/raw.md` §1.4).
-        let n = if value.percent { -value.value } else { value.value };
-        if value.kind == LoopKind::Threads {
-            threads = Some(n.max(1.0) as u32);
-        }
         for workload in &mut *workloads {
-            apply_one(value.kind, n, workload);
+            apply_one(value.kind, plain(value), workload);
         }
     }
-    threads
 }
 
 fn apply_one(kind: LoopKind, n: f64, workload: &mut Workload) {

@@ -26,6 +26,20 @@ pub(crate) struct Runs<'a> {
     wds: Wds<'a>,
     runs: Vec<Run>,
     names: HashMap<&'a str, Span>,
+    /// Workloads before any loop, made once for all runs that do the same; with the set of SDs they were made for.
+    known: HashMap<Asked, (Option<Arc<[usize]>>, Arc<[Workload]>)>,
+    /// Workloads before and after loops. What they were before is kept, so that its address stays its own.
+    looped: HashMap<(usize, Vec<(LoopKind, u64)>), [Arc<[Workload]>; 2]>,
+}
+
+/// What the workloads of a run are made of.
+#[derive(PartialEq, Eq, Hash)]
+struct Asked {
+    wds: Vec<usize>,
+    /// The address of the set of SDs of the run.
+    sds: Option<usize>,
+    /// Whether a loop sets the transfer size.
+    sized: bool,
 }
 
 /// On which SDs an RD runs, and how often.
@@ -40,7 +54,8 @@ impl<'a> Runs<'a> {
     /// Begins.
     pub(crate) fn new(file: &'a ParmFile, options: &'a Options, hosts: &'a Hosts, sds: &'a Sds, log: &mut Log) -> Self {
         let wds = Wds::new(file, hosts, sds, log);
-        Self { options, sds, wds, runs: Vec::new(), names: HashMap::new() }
+        let (known, looped) = (HashMap::new(), HashMap::new());
+        Self { options, sds, wds, runs: Vec::new(), names: HashMap::new(), known, looped }
     }
 
     /// The runs and the names of all WDs.
@@ -96,15 +111,44 @@ impl<'a> Runs<'a> {
         selected: &[Selected<'a>],
         sds: Option<&Arc<[usize]>>,
         log: &mut Log,
-    ) -> Option<Vec<Workload>> {
+    ) -> Option<Arc<[Workload]>> {
+        let asked = Asked {
+            wds: selected.iter().map(|s| s.wd).collect(),
+            sds: sds.map(|set| set.as_ptr() as usize),
+            sized: rd.loops.iter().any(|l| l.kind == LoopKind::Xfersize),
+        };
+        if let Some((_, known)) = self.known.get(&asked) {
+            return Some(Arc::clone(known));
+        }
+        let said = log.said();
         let found: Vec<Option<Workload>> = selected.iter().map(|s| self.wds.workload(s, sds, log)).collect();
         let mut workloads: Vec<Workload> = found.into_iter().collect::<Option<_>>()?;
         let name = rd.name.as_ref().map_or("", |n| n.value.as_str());
         let mut ok = checks::share_skew(name, selected, &mut workloads, log);
-        if !rd.loops.iter().any(|l| l.kind == LoopKind::Xfersize) {
+        if !asked.sized {
             ok &= checks::alignment(selected, &workloads, self.sds, log);
         }
-        ok.then_some(workloads)
+        let workloads: Option<Arc<[Workload]>> = ok.then(|| workloads.into());
+        // What was said names the run, and is to be said of others too.
+        if let Some(workloads) = workloads.as_ref().filter(|_| log.said() == said) {
+            self.known.insert(asked, (sds.cloned(), Arc::clone(workloads)));
+        }
+        workloads
+    }
+
+    /// The workloads after the loops of a run.
+    fn looped(&mut self, workloads: &Arc<[Workload]>, values: &[LoopValue]) -> Arc<[Workload]> {
+        let changes = loops::changes(values);
+        if changes.is_empty() {
+            return Arc::clone(workloads);
+        }
+        let key = (workloads.as_ptr() as usize, changes);
+        let [_, looped] = self.looped.entry(key).or_insert_with(|| {
+            let mut changed = workloads.to_vec();
+            loops::apply(values, &mut changed);
+            [Arc::clone(workloads), changed.into()]
+        });
+        Arc::clone(looped)
     }
 
     /// The SDs that the RD names. `None` after an error.
@@ -113,17 +157,18 @@ impl<'a> Runs<'a> {
         if let [word] = list.value.as_slice()
             && let Some(sets) = sets::of_word(&word.value, self.sds)
         {
-            return Some(Targets::Sets(sets));
+            let kept = |set: SdSet| SdSet { sds: self.wds.shared(set.sds.to_vec()), ..set };
+            return Some(Targets::Sets(sets.into_iter().map(kept).collect()));
         }
         let sds = self.wds.find_sds(selected.first()?, list, log)?;
         Some(Targets::One(Some(sds)))
     }
 
     /// Adds one run for each rate.
-    fn push(&mut self, named: &Run, workloads: &[Workload], values: &[LoopValue], rates: &[PlannedRate]) {
+    fn push(&mut self, named: &Run, workloads: &Arc<[Workload]>, values: &[LoopValue], rates: &[PlannedRate]) {
+        let workloads = self.looped(workloads, values);
+        let threads = loops::threads(values);
         for planned in rates {
-            let mut workloads = workloads.to_vec();
-            let threads = loops::apply(values, &mut workloads);
             let rate = match &planned.rate {
                 Rate::CurvePoint { percent, .. } => {
                     Rate::CurvePoint { percent: *percent, of_run: self.runs.len() - planned.behind_max }
@@ -136,7 +181,7 @@ impl<'a> Runs<'a> {
                 rate_is_loop: planned.is_loop,
                 loops: values.to_vec(),
                 threads,
-                workloads,
+                workloads: Arc::clone(&workloads),
                 ..named.clone()
             });
         }
@@ -164,7 +209,7 @@ pub(crate) fn template(rd: &Rd, timing: Timing, log: &mut Log) -> Run {
         spike: distribution.spike,
         threads: None,
         openflags: flags::parse(&rd.openflags, log),
-        workloads: Vec::new(),
+        workloads: Arc::default(),
         files: None,
         replay: rd.replay.as_ref().and_then(|r| r.value.first()).map(|file| file.value.clone()),
         startcmd: rd.startcmd.iter().map(|h| h.value.clone()).collect(),

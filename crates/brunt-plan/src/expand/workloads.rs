@@ -43,6 +43,10 @@ pub(crate) struct Wds<'a> {
     known_sds: HashMap<usize, Option<Arc<[usize]>>>,
     /// Every set once, so that equal ones are kept and compared in one place.
     sets: RefCell<HashSet<Arc<[usize]>>>,
+    /// What wildcards that stand alone select: many workloads say `sd=*`.
+    wildcards: RefCell<HashMap<String, Arc<[usize]>>>,
+    /// By the places of a set of SDs and one of hosts: the SDs that any of those hosts has got.
+    visible: HashMap<(usize, usize), Option<Arc<[usize]>>>,
 }
 
 impl<'a> Wds<'a> {
@@ -58,6 +62,8 @@ impl<'a> Wds<'a> {
             known_hosts: HashMap::new(),
             known_sds: HashMap::new(),
             sets: RefCell::default(),
+            wildcards: RefCell::default(),
+            visible: HashMap::new(),
         };
         for def in &file.wds {
             let Some(name) = &def.name else { continue };
@@ -141,7 +147,7 @@ impl<'a> Wds<'a> {
     }
 
     /// The one copy of a set.
-    fn shared(&self, set: Vec<usize>) -> Arc<[usize]> {
+    pub(crate) fn shared(&self, set: Vec<usize>) -> Arc<[usize]> {
         let mut sets = self.sets.borrow_mut();
         if let Some(known) = sets.get(set.as_slice()) {
             return Arc::clone(known);
@@ -158,6 +164,13 @@ impl<'a> Wds<'a> {
         list: &Spanned<Vec<Spanned<String>>>,
         log: &mut Log,
     ) -> Option<Arc<[usize]>> {
+        let wildcard = match list.value.as_slice() {
+            [only] if only.value.ends_with('*') => Some(&only.value),
+            _ => None,
+        };
+        if let Some(known) = wildcard.and_then(|text| self.wildcards.borrow().get(text).cloned()) {
+            return Some(known);
+        }
         let selection = self.sds.names.select(&list.value);
         for item in &selection.missing {
             log.push(self.unknown_sd(selected, item));
@@ -170,7 +183,11 @@ impl<'a> Wds<'a> {
             );
         }
         let fine = selection.missing.is_empty() && selection.twice.is_empty() && !selection.found.is_empty();
-        fine.then(|| self.shared(selection.found))
+        let found = fine.then(|| self.shared(selection.found))?;
+        if let Some(text) = wildcard {
+            self.wildcards.borrow_mut().insert(text.clone(), Arc::clone(&found));
+        }
+        Some(found)
     }
 
     fn unknown_sd(&self, selected: &Selected, item: &Spanned<String>) -> Diag {
@@ -258,21 +275,39 @@ impl<'a> Wds<'a> {
     }
 
     /// Leaves out SDs that none of the workload's hosts has got.
-    fn visible(&self, selected: &Selected, sds: Arc<[usize]>, hosts: &[usize], log: &mut Log) -> Option<Arc<[usize]>> {
+    fn visible(
+        &mut self,
+        selected: &Selected,
+        sds: Arc<[usize]>,
+        hosts: &Arc<[usize]>,
+        log: &mut Log,
+    ) -> Option<Arc<[usize]>> {
+        // Sets are kept once, so that their places tell them.
+        let key = (sds.as_ptr() as usize, hosts.as_ptr() as usize);
+        let left = match self.visible.get(&key) {
+            Some(known) => known.clone(),
+            None => {
+                let left = self.left(&sds, hosts);
+                self.visible.insert(key, left.clone());
+                left
+            }
+        };
+        // After another error the reason may be that one.
+        if left.is_none() && !log.failed() {
+            let message = format!("wd `{}` is not used: none of its hosts has any of its SDs", self.name(selected));
+            log.push(Diag::new(Severity::Error, "wd-not-used", message, selected.span));
+        }
+        left
+    }
+
+    /// The SDs that any of these hosts has got; `None` without any.
+    fn left(&self, sds: &Arc<[usize]>, hosts: &[usize]) -> Option<Arc<[usize]>> {
         let seen = |sd: &usize| hosts.iter().any(|h| self.sds.list[*sd].lun[*h].is_some());
         if sds.iter().all(seen) {
-            return Some(sds);
+            return Some(Arc::clone(sds));
         }
         let left: Vec<usize> = sds.iter().copied().filter(seen).collect();
-        if left.is_empty() {
-            // After another error the reason may be that one.
-            if !log.failed() {
-                let message = format!("wd `{}` is not used: none of its hosts has any of its SDs", self.name(selected));
-                log.push(Diag::new(Severity::Error, "wd-not-used", message, selected.span));
-            }
-            return None;
-        }
-        Some(self.shared(left))
+        (!left.is_empty()).then(|| self.shared(left))
     }
 }
 

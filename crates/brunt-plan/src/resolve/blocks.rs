@@ -13,7 +13,7 @@ pub(crate) fn check(resolved: &Resolved) -> Vec<SetupProblem> {
     let mut problems = Vec::new();
     let mut known = HashSet::new();
     for run in &resolved.plan.runs {
-        for workload in &run.workloads {
+        for workload in run.workloads.iter() {
             let said = run.openflags.as_ref().or(workload.openflags.as_ref());
             let sizes = sizes(workload);
             let direct = said.map(|flags| flags.iter().copied().any(OpenFlag::is_direct));

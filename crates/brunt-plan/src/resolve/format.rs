@@ -100,7 +100,7 @@ fn run(workloads: Vec<Workload>) -> Run {
         spike: false,
         threads: Some(THREADS),
         openflags: None,
-        workloads,
+        workloads: workloads.into(),
         files: None,
         replay: None,
         startcmd: Vec::new(),

@@ -21,7 +21,7 @@ pub(crate) fn add(resolved: &mut Resolved) {
     let mut found = Found::default();
     let mut known = HashSet::new();
     for run in &resolved.plan.runs {
-        for workload in &run.workloads {
+        for workload in run.workloads.iter() {
             let fills = workload.seek == Seek::Eof && workload.read_pct < 100.0;
             let flags = run.openflags.as_ref().or(workload.openflags.as_ref());
             let flags: Option<Vec<i64>> = flags.map(|f| f.iter().copied().map(number).collect());

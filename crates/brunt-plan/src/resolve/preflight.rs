@@ -17,7 +17,7 @@ pub(crate) fn check(resolved: &Resolved) -> Vec<SetupProblem> {
     let mut known = HashSet::new();
     let mut placed = HashSet::new();
     for run in &plan.runs {
-        for workload in &run.workloads {
+        for workload in run.workloads.iter() {
             // Without the SDs' own values, which are the same for the same set of SDs.
             let claim = Claim::of(workload, 0, None);
             let key = (

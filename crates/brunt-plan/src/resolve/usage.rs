@@ -46,7 +46,7 @@ impl Usage {
     pub(crate) fn of(plan: &Plan) -> Self {
         let mut groups: Vec<Group> = Vec::new();
         let mut index: HashMap<(*const usize, *const usize), usize> = HashMap::new();
-        for workload in plan.runs.iter().flat_map(|r| &r.workloads) {
+        for workload in plan.runs.iter().flat_map(|r| r.workloads.iter()) {
             let usage = SdUse {
                 read: workload.read_pct > 0.0,
                 written: workload.read_pct < 100.0,

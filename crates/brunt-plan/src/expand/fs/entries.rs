@@ -1,6 +1,7 @@
-//! The pieces of work of a run, each with its threads and its share (`docs/vdbench/filesystem.md` §4.1, §4.5, §4.6).
+//! The workloads of a run, each with its threads and its share (`docs/vdbench/filesystem.md` §4.1, §4.5, §4.6).
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::Arc;
 
 use brunt_parm::ast::{FileIo, Fwd, Operation, Order, Rd, XferSize};
 use brunt_parm::{Diag, ParmFile, Severity, Span};
@@ -11,7 +12,7 @@ use super::super::hosts::Hosts;
 use super::super::log::Log;
 use super::loops;
 use super::select::Picked;
-use crate::plan::fs::{Action, Entry, Tree};
+use crate::plan::fs::{Action, FsWorkload};
 use crate::plan::{LoopValue, Run};
 use crate::work::Xfer;
 
@@ -63,53 +64,42 @@ impl Threads {
     }
 }
 
-/// Makes the entries of a run.
+/// Makes the workloads of a run.
 pub(crate) struct Maker<'a> {
     pub(crate) rd: &'a Rd,
     pub(crate) template: &'a Run,
     pub(crate) hosts: &'a Hosts,
     pub(crate) fsds: &'a Fsds,
-    pub(crate) trees: &'a [Tree],
     pub(crate) values: &'a [LoopValue],
 }
 
 impl Maker<'_> {
-    /// The entries of all workloads. `None` after an error.
-    pub(crate) fn entries(&self, picked: &[Picked], threads: &mut Threads, log: &mut Log) -> Option<Vec<Entry>> {
+    /// The workloads, after the loops. `None` after an error.
+    pub(crate) fn workloads(&self, picked: &[Picked], threads: &Threads, log: &mut Log) -> Option<Vec<FsWorkload>> {
         self.check_skew(picked, log)?;
-        let tree_of: HashMap<usize, usize> = self.trees.iter().enumerate().map(|(n, t)| (t.fsd, n)).collect();
-        let mut entries = Vec::new();
+        let mut workloads = Vec::with_capacity(picked.len());
         for one in picked {
             let actions = self.actions(one, log)?;
             let target = self.target(one, log)?;
             let asked = loops::threads(self.values).or(one.def.threads.as_ref().map(|t| limited(t.value))).unwrap_or(1);
-            let each = threads.split(one, asked, one.fsds.len() * one.hosts.len() * actions.len(), log)?;
-            let flags = self.template.openflags.clone().or_else(|| flags::parse(&one.def.openflags, log));
-            let share = one.def.skew.as_ref().map(|s| s.value).filter(|s| *s != 0.0);
-            let skew = share.map(|s| s / (one.fsds.len() * actions.len()) as f64);
-            let xfer = loops::xfer(self.values).unwrap_or_else(|| xfer_of(one.def, DEFAULT_XFER));
-            for (fsd, host) in one.fsds.iter().flat_map(|f| one.hosts.iter().map(move |h| (*f, *h))) {
-                let Some(tree) = tree_of.get(&fsd).copied() else { continue };
-                entries.extend(actions.iter().map(|action| Entry {
-                    fwd: Some(one.fwd),
-                    tree,
-                    host,
-                    worker: 0,
-                    action: *action,
-                    threads: each,
-                    skew,
-                    select: one.def.fileselect.as_ref().map(|s| s.value).unwrap_or_default(),
-                    io: one.def.fileio.as_ref().map(|i| i.value).unwrap_or_default(),
-                    xfer: xfer.clone(),
-                    stop_after: one.def.stopafter.as_ref().map(|s| s.value),
-                    openflags: flags.clone().unwrap_or_else(|| self.fsds.list[fsd].openflags.clone()),
-                    target,
-                }));
-            }
+            let threads = threads.split(one, asked, one.fsds.len() * one.hosts.len() * actions.len(), log)?;
+            workloads.push(FsWorkload {
+                fwd: Some(one.fwd),
+                fsds: Arc::clone(&one.fsds),
+                hosts: Arc::clone(&one.hosts),
+                actions,
+                threads,
+                skew: one.def.skew.as_ref().map(|s| s.value).filter(|s| *s != 0.0),
+                select: one.def.fileselect.as_ref().map(|s| s.value).unwrap_or_default(),
+                io: one.def.fileio.as_ref().map(|i| i.value).unwrap_or_default(),
+                xfer: loops::xfer(self.values).unwrap_or_else(|| xfer_of(one.def, DEFAULT_XFER)),
+                stop_after: one.def.stopafter.as_ref().map(|s| s.value),
+                openflags: self.template.openflags.clone().or_else(|| flags::parse(&one.def.openflags, log)),
+                target,
+            });
         }
-        place(&mut entries, |host| self.hosts.list[host].workers);
-        self.share(&mut entries, log);
-        Some(entries)
+        self.check_total(&workloads, log);
+        Some(workloads)
     }
 
     /// What a workload does: the run's operations before its own. `None` after an error.
@@ -201,90 +191,64 @@ impl Maker<'_> {
         Some(())
     }
 
-    /// Completes the shares to 100 for each worker.
-    fn share(&self, entries: &mut [Entry], log: &mut Log) {
-        let mut given: HashMap<(usize, u32), (f64, usize)> = HashMap::new();
-        for entry in entries.iter() {
-            let of_worker = given.entry((entry.host, entry.worker)).or_default();
-            match entry.skew {
-                Some(skew) => of_worker.0 += skew,
-                None => of_worker.1 += 1,
-            }
-        }
-        for entry in entries.iter_mut().filter(|e| e.skew.is_none()) {
-            let (sum, without) = given.get(&(entry.host, entry.worker)).copied().unwrap_or_default();
-            entry.skew = Some((100.0 - sum) / without.max(1) as f64);
-        }
-        for ((host, worker), (sum, without)) in given {
-            if sum > 0.0 && (sum - 100.0).abs() > SKEW_SLACK && (without == 0 || sum > 100.0) {
-                let name = self.hosts.list[host].worker_label(worker);
-                log.unsupported(
-                    self.rd.name.as_ref().map(|n| n.span),
-                    format!("the skews of worker {name} add up to {sum:.2}, not to 100"),
-                );
-            }
+    /// Where there are skews they total 100, or leave something to workloads without; Vdbench finds it when the run
+    /// starts. All run on the same hosts, of one worker each.
+    fn check_total(&self, workloads: &[FsWorkload], log: &mut Log) {
+        let sum: f64 = workloads.iter().filter_map(|w| w.skew).sum();
+        let rest = workloads.iter().any(|w| w.skew.is_none());
+        if sum > 0.0 && (sum - 100.0).abs() > SKEW_SLACK && (!rest || sum > 100.0) {
+            let name = self.rd.name.as_ref();
+            log.unsupported(
+                name.map(|n| n.span),
+                format!("the skews of run `{}` add up to {sum:.2}, not to 100", name.map_or("", |n| n.value.as_str())),
+            );
         }
     }
 }
 
-/// The entries of a format: each file system on each host that uses it.
-pub(super) fn of_format(
-    file: &ParmFile,
-    template: &Run,
-    picked: &[Picked],
-    trees: &[Tree],
-    fsds: &Fsds,
-    log: &mut Log,
-) -> Vec<Entry> {
+/// The work of a format: each file system from each host that uses it.
+pub(super) fn of_format(file: &ParmFile, template: &Run, picked: &[Picked], log: &mut Log) -> Vec<FsWorkload> {
     let how = file.fwd_format.as_ref();
     let threads = how.map_or(FORMAT_THREADS, |f| f.threads.as_ref().map_or(1, |t| limited(t.value)));
     let xfer = how.map_or(Xfer::Fixed(FORMAT_XFER), |f| xfer_of(f, FORMAT_XFER));
     let flags = template.openflags.clone().or_else(|| how.and_then(|f| flags::parse(&f.openflags, log)));
-    let mut users: HashMap<usize, Vec<usize>> = HashMap::with_capacity(trees.len());
-    for one in picked {
-        for fsd in &one.fsds {
-            let hosts = users.entry(*fsd).or_default();
-            for host in &one.hosts {
-                if !hosts.contains(host) {
-                    hosts.push(*host);
-                }
-            }
-        }
-    }
-    let mut entries = Vec::new();
-    for (tree, fsd) in trees.iter().map(|t| t.fsd).enumerate() {
-        for host in users.get(&fsd).into_iter().flatten() {
-            entries.push(Entry {
-                fwd: None,
-                tree,
-                host: *host,
-                worker: 0,
-                action: Action::One(Operation::Write),
-                threads,
-                skew: None,
-                select: Default::default(),
-                io: FileIo::default(),
-                xfer: xfer.clone(),
-                stop_after: None,
-                openflags: flags.clone().unwrap_or_else(|| fsds.list[fsd].openflags.clone()),
-                target: None,
-            });
-        }
-    }
-    entries
+    by_hosts(picked)
+        .into_iter()
+        .map(|(hosts, fsds)| FsWorkload {
+            fwd: None,
+            fsds: fsds.into(),
+            hosts: hosts.into(),
+            actions: vec![Action::One(Operation::Write)],
+            threads,
+            skew: None,
+            select: Default::default(),
+            io: FileIo::default(),
+            xfer: xfer.clone(),
+            stop_after: None,
+            openflags: flags.clone(),
+            target: None,
+        })
+        .collect()
 }
 
-/// Gives all work on an anchor to one worker of each host, the one that has the least so far.
-pub(super) fn place(entries: &mut [Entry], workers: impl Fn(usize) -> u32) {
-    let mut chosen: HashMap<(usize, usize), u32> = HashMap::new();
-    let mut load: HashMap<usize, Vec<u32>> = HashMap::new();
-    for entry in entries {
-        let of_host = load.entry(entry.host).or_insert_with(|| vec![0; workers(entry.host).max(1) as usize]);
-        let least = || (0u32..).zip(of_host.iter()).min_by_key(|(_, n)| **n).map_or(0, |(worker, _)| worker);
-        let worker = *chosen.entry((entry.host, entry.tree)).or_insert_with(least);
-        of_host[worker as usize] += 1;
-        entry.worker = worker;
+/// The file systems of workloads, together with those that the same hosts use.
+fn by_hosts(picked: &[Picked]) -> BTreeMap<Vec<usize>, Vec<usize>> {
+    let mut users: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+    let mut seen = HashSet::new();
+    for one in picked {
+        // Sets are kept once, so that their places tell them.
+        if !seen.insert((one.fsds.as_ptr(), one.hosts.as_ptr())) {
+            continue;
+        }
+        for fsd in one.fsds.iter() {
+            users.entry(*fsd).or_default().extend(one.hosts.iter());
+        }
     }
+    let mut groups: BTreeMap<Vec<usize>, Vec<usize>> = BTreeMap::new();
+    for (fsd, hosts) in users {
+        groups.entry(hosts.into_iter().collect()).or_default().push(fsd);
+    }
+    groups
 }
 
 fn limited(threads: u64) -> u32 {

@@ -1,12 +1,11 @@
 //! What the loops of a run change in file systems and workloads (`docs/vdbench/filesystem.md` §3.2).
 
 use brunt_parm::Diag;
-use brunt_parm::ast::{FileSizes, LoopKind, Operation, Rd};
+use brunt_parm::ast::{LoopKind, Operation, Rd};
 
 use super::super::log::Log;
 use crate::plan::LoopValue;
-use crate::plan::fs::Fsd;
-use crate::tree::Structure;
+use crate::plan::fs::{Changes, Fsd, TotalSize};
 use crate::work::Xfer;
 
 /// The value of a loop, when the run has it.
@@ -34,29 +33,46 @@ pub(super) fn operation(values: &[LoopValue]) -> Option<Operation> {
     values.iter().find(|v| v.kind == LoopKind::Operation)?.word.as_deref().and_then(Operation::from_word)
 }
 
-/// The structure of a file system in a run. `None` after an error.
-pub(super) fn structure(rd: &Rd, fsd: &Fsd, values: &[LoopValue], log: &mut Log) -> Option<Structure> {
-    let mut structure = fsd.structure.clone();
+/// What the loops change in structures.
+pub(super) fn changes(values: &[LoopValue]) -> Changes {
+    let mut changes = Changes::default();
     for value in values {
         let n = value.value;
         match value.kind {
-            LoopKind::Depth => structure.depth = n as u32,
-            LoopKind::Width => structure.width = n as u32,
-            LoopKind::Files => structure.files = n as u32,
-            LoopKind::Sizes => structure.sizes = FileSizes::Fixed(n as u64),
-            LoopKind::Wss => structure.working_set = Some(n as u64).filter(|n| *n > 0),
-            LoopKind::Totalsize if value.percent => {
-                let Some(total) = fsd.structure.total_size else {
-                    log.push(no_total(rd, fsd));
-                    return None;
-                };
-                structure.total_size = Some((total as f64 * n / 100.0) as u64).filter(|n| *n > 0);
-            }
-            LoopKind::Totalsize if n > 0.0 => structure.total_size = Some(n as u64),
+            LoopKind::Depth => changes.depth = Some(n as u32),
+            LoopKind::Width => changes.width = Some(n as u32),
+            LoopKind::Files => changes.files = Some(n as u32),
+            LoopKind::Sizes => changes.size = Some(n as u64),
+            LoopKind::Wss => changes.working_set = Some(n as u64),
+            LoopKind::Totalsize if value.percent => changes.total_size = Some(TotalSize::Percent(n)),
+            LoopKind::Totalsize if n > 0.0 => changes.total_size = Some(TotalSize::Bytes(n as u64)),
             _ => {}
         }
     }
-    Some(structure)
+    changes
+}
+
+/// The values that change structures, as a key.
+pub(super) fn structural(values: &[LoopValue]) -> Vec<(LoopKind, u64, bool)> {
+    const KINDS: [LoopKind; 6] =
+        [LoopKind::Depth, LoopKind::Width, LoopKind::Files, LoopKind::Sizes, LoopKind::Totalsize, LoopKind::Wss];
+    values.iter().filter(|v| KINDS.contains(&v.kind)).map(|v| (v.kind, v.value.to_bits(), v.percent)).collect()
+}
+
+/// The values that change workloads, as a key.
+pub(super) fn key(values: &[LoopValue]) -> Vec<(LoopKind, u64, Option<Operation>)> {
+    const KINDS: [LoopKind; 4] = [LoopKind::Xfersize, LoopKind::Threads, LoopKind::Rdpct, LoopKind::Operation];
+    let of = |v: &LoopValue| (v.kind, v.value.to_bits(), v.word.as_deref().and_then(Operation::from_word));
+    values.iter().filter(|v| KINDS.contains(&v.kind)).map(of).collect()
+}
+
+/// A percentage of `totalsize=` needs one.
+pub(super) fn check_percent(rd: &Rd, fsd: &Fsd, changes: &Changes, log: &mut Log) -> Option<()> {
+    if matches!(changes.total_size, Some(TotalSize::Percent(_))) && fsd.structure.total_size.is_none() {
+        log.push(no_total(rd, fsd));
+        return None;
+    }
+    Some(())
 }
 
 fn no_total(rd: &Rd, fsd: &Fsd) -> Diag {

@@ -1,5 +1,9 @@
 //! The workloads of a run: FWDs found, with their file systems and hosts (`docs/vdbench/filesystem.md` §2, §3.1).
 
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
 use brunt_parm::ast::{Fwd, List, Rd};
 use brunt_parm::{Diag, ParmFile, Severity, Span, Spanned};
 
@@ -17,9 +21,9 @@ pub(crate) struct Picked<'a> {
     /// Its name, for messages.
     pub(crate) name: String,
     /// Its file systems, as indices.
-    pub(crate) fsds: Vec<usize>,
+    pub(crate) fsds: Arc<[usize]>,
     /// Its hosts, as indices.
-    pub(crate) hosts: Vec<usize>,
+    pub(crate) hosts: Arc<[usize]>,
     /// Where it is defined, or selected.
     pub(crate) span: Option<Span>,
 }
@@ -33,12 +37,31 @@ pub(crate) struct Fwds<'a> {
     defs: Vec<&'a Fwd>,
     /// Whether a run uses `fwd=default`.
     uses_default: bool,
+    /// By FWD, when its run names no file systems: its own, and its hosts.
+    known: HashMap<usize, Option<Users>>,
+    /// What wildcards that stand alone select: many workloads say `fsd=*`.
+    wildcards: RefCell<HashMap<String, Arc<[usize]>>>,
+    /// Every set once, so that equal ones are kept and compared in one place.
+    sets: RefCell<HashSet<Arc<[usize]>>>,
 }
+
+/// File systems and hosts.
+type Users = (Arc<[usize]>, Arc<[usize]>);
 
 impl<'a> Fwds<'a> {
     /// Reads the names.
     pub(crate) fn new(file: &'a ParmFile, hosts: &'a Hosts, fsds: &'a Fsds, log: &mut Log) -> Self {
-        let mut fwds = Self { file, hosts, fsds, names: Names::default(), defs: Vec::new(), uses_default: false };
+        let mut fwds = Self {
+            file,
+            hosts,
+            fsds,
+            names: Names::default(),
+            defs: Vec::new(),
+            uses_default: false,
+            known: HashMap::new(),
+            wildcards: RefCell::default(),
+            sets: RefCell::default(),
+        };
         for def in &file.fwds {
             let Some(name) = &def.name else { continue };
             match fwds.names.add(&name.value) {
@@ -96,13 +119,46 @@ impl<'a> Fwds<'a> {
         self.picked(self.names.list().len(), &self.file.fwd_default, Some(fsds.span), rd, log)
     }
 
-    fn picked(&self, fwd: usize, def: &'a Fwd, span: Option<Span>, rd: &Rd, log: &mut Log) -> Option<Picked<'a>> {
+    fn picked(&mut self, fwd: usize, def: &'a Fwd, span: Option<Span>, rd: &Rd, log: &mut Log) -> Option<Picked<'a>> {
         let name = def.name.as_ref().map_or_else(|| "default".to_owned(), |n| n.value.clone());
-        let fsds = self.fsds_of(&name, rd.fsds.as_ref().or(def.fsds.as_ref()), span, log);
+        let users = match (&rd.fsds, self.known.get(&fwd)) {
+            (None, Some(known)) => known.clone(),
+            (None, None) => {
+                let users = self.users(&name, def, def.fsds.as_ref(), span, log);
+                self.known.insert(fwd, users.clone());
+                users
+            }
+            (Some(list), _) => self.users(&name, def, Some(list), span, log),
+        };
+        let (fsds, hosts) = users?;
+        Some(Picked { fwd, def, name, fsds, hosts, span })
+    }
+
+    /// The file systems and hosts of a workload. `None` after an error.
+    fn users(
+        &self,
+        name: &str,
+        def: &Fwd,
+        list: Option<&Spanned<Vec<Spanned<String>>>>,
+        span: Option<Span>,
+        log: &mut Log,
+    ) -> Option<Users> {
+        let fsds = self.fsds_of(name, list, span, log);
         let hosts = self.hosts_of(&def.hosts, log);
         let (fsds, hosts) = (fsds?, hosts?);
-        self.check_shared(&name, def, &fsds, &hosts, span, log)?;
-        Some(Picked { fwd, def, name, fsds, hosts, span })
+        self.check_shared(name, def, &fsds, &hosts, span, log)?;
+        Some((fsds, self.shared(hosts)))
+    }
+
+    /// The one copy of a set.
+    pub(crate) fn shared(&self, set: Vec<usize>) -> Arc<[usize]> {
+        let mut sets = self.sets.borrow_mut();
+        if let Some(known) = sets.get(set.as_slice()) {
+            return Arc::clone(known);
+        }
+        let set: Arc<[usize]> = set.into();
+        sets.insert(Arc::clone(&set));
+        set
     }
 
     fn fsds_of(
@@ -111,7 +167,7 @@ impl<'a> Fwds<'a> {
         list: Option<&Spanned<Vec<Spanned<String>>>>,
         span: Option<Span>,
         log: &mut Log,
-    ) -> Option<Vec<usize>> {
+    ) -> Option<Arc<[usize]>> {
         let Some(list) = list else {
             let message = format!("fwd `{fwd}` has no fsd=, nor has its run");
             log.push(
@@ -120,11 +176,23 @@ impl<'a> Fwds<'a> {
             );
             return None;
         };
+        let wildcard = match list.value.as_slice() {
+            [only] if only.value.ends_with('*') => Some(&only.value),
+            _ => None,
+        };
+        if let Some(known) = wildcard.and_then(|text| self.wildcards.borrow().get(text).cloned()) {
+            return Some(known);
+        }
         let selection = self.fsds.names.select(&list.value);
         for item in &selection.missing {
             log.push(self.unknown_fsd(item));
         }
-        (selection.missing.is_empty() && !selection.found.is_empty()).then_some(selection.found)
+        let fine = selection.missing.is_empty() && !selection.found.is_empty();
+        let found = fine.then(|| self.shared(selection.found))?;
+        if let Some(text) = wildcard {
+            self.wildcards.borrow_mut().insert(text.clone(), Arc::clone(&found));
+        }
+        Some(found)
     }
 
     /// The hosts of a workload, all without `host=`.
