@@ -339,7 +339,7 @@ fn hosts(plan: &Plan, deals: &Deals, here: &[bool]) -> Vec<HostOutline> {
 
 fn sds(plan: &Plan, known: &Known, deals: &Deals) -> Vec<SdOutline> {
     let used: BTreeSet<usize> =
-        plan.runs.iter().flat_map(|r| &r.workloads).flat_map(|w| w.sds.iter().copied()).collect();
+        plan.runs.iter().flat_map(|r| r.workloads.iter()).flat_map(|w| w.sds.iter().copied()).collect();
     let label = |n: usize| plan.hosts.get(n).map(|h| h.label.clone()).unwrap_or_default();
     let sd = |at: usize| {
         let sd = plan.sds.get(at)?;
