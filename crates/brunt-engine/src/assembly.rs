@@ -1,6 +1,7 @@
 //! From a share to the parts that run it, the same for both clocks.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use brunt_plan::work::{Control, Generator, WorkerShare};
 
@@ -13,6 +14,7 @@ use crate::options::EngineError;
 use crate::pacing::DueTimes;
 use crate::queue::TargetQueue;
 use crate::record::Recording;
+use crate::removal::{Exit, Exits};
 use crate::seat::{Seat, Source};
 use crate::shared::{Bell, Shared};
 use crate::tally::Tally;
@@ -84,6 +86,10 @@ pub fn check(share: &WorkerShare) -> Result<(), EngineError> {
         if g.xfer.largest() == 0 || empty || g.streams.iter().any(|a| a.high <= a.low) {
             return invalid(format!("generator {n} has no room or no size on sd {}", target.name));
         }
+        let touched = areas.iter().flatten().filter(|a| a.high > a.low).chain(&g.streams);
+        if target.raw && touched.map(|a| a.first_byte()).any(|first| first == 0) {
+            return invalid(format!("generator {n} touches byte 0 of raw sd {}", target.name));
+        }
         if g.read_pct < 100.0 && !target.write && target.sim.is_none() {
             return invalid(format!("generator {n} writes to sd {}, which is open for reading", target.name));
         }
@@ -104,18 +110,17 @@ fn uncontrolled(mine: &[usize], stream: impl Fn(&usize) -> AddressStream, shared
     Source::Feed(Arc::new(Feed::new(members, Arc::clone(shared))))
 }
 
-/// Builds the parts.
-pub fn assemble(share: &WorkerShare) -> Assembly {
+/// Builds the parts, and the ways out of the run.
+pub fn assemble(share: &WorkerShare) -> (Assembly, Exits) {
     let shared = Arc::new(Shared::new(Tally::new(&share.generators)));
     let bell = Arc::new(Bell::default());
     let generators = by_target(share);
     let paced = share.control != Control::Uncontrolled;
     let classes = classes(&share.generators);
     let class_count = classes.iter().max().map_or(1, |c| c + 1);
-    let queues: Vec<_> = match paced {
-        true => share.targets.iter().map(|_| Arc::new(TargetQueue::new(class_count, Arc::clone(&bell)))).collect(),
-        false => Vec::new(),
-    };
+    let gone: Vec<Arc<AtomicBool>> = share.targets.iter().map(|_| Arc::default()).collect();
+    let queue = |gone: &Arc<AtomicBool>| Arc::new(TargetQueue::new(class_count, Arc::clone(&bell), Arc::clone(gone)));
+    let queues: Vec<_> = if paced { gone.iter().map(queue).collect() } else { Vec::new() };
     let stream = |n: &usize| AddressStream::new(&share.generators[*n], share.seed);
     let mut recording = Recording::default();
     let (mut seats, mut lane_pairs) = (Vec::new(), Vec::new());
@@ -136,6 +141,7 @@ pub fn assemble(share: &WorkerShare) -> Assembly {
                 sd: spec.sd,
                 lun: Arc::clone(&lun),
                 generators: Arc::clone(mine),
+                gone: Arc::clone(&gone[target]),
             });
             lane_pairs.push(mine.to_vec());
         }
@@ -154,5 +160,12 @@ pub fn assemble(share: &WorkerShare) -> Assembly {
     });
     let collector = Collector::new(recording, lane_pairs, &share.generators, &share.targets, paced);
     let needs = generators.iter().map(|mine| needs(share, mine)).collect();
-    Assembly { shared, seats, collector, dispatcher, bell, queues, needs }
+    let exit = |(target, (gone, mine)): (usize, (Arc<AtomicBool>, Arc<[usize]>))| Exit {
+        sd: share.targets[target].sd,
+        gone,
+        queue: queues.get(target).map(Arc::clone),
+        generators: mine,
+    };
+    let exits = Exits::new(gone.into_iter().zip(generators).enumerate().map(exit).collect(), Arc::clone(&shared));
+    (Assembly { shared, seats, collector, dispatcher, bell, queues, needs }, exits)
 }

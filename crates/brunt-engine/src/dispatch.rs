@@ -109,6 +109,10 @@ impl Dispatcher {
             left -= 1;
             let Some(paced) = self.paced.get(n) else { return false };
             let Some(queue) = self.queues.get(paced.target) else { return false };
+            if queue.is_gone() {
+                class.next.pop();
+                continue;
+            }
             if queue.is_full(number) && queue.block(number) {
                 class.blocked_on = Some(paced.target);
                 return false;
@@ -149,7 +153,8 @@ impl Dispatcher {
     /// Wakes sleeping lanes of the targets with new arrivals, once.
     pub fn wake_lanes(&mut self) {
         for (queue, n) in self.queues.iter().zip(self.arrived.iter_mut()).filter(|(_, n)| **n > 0) {
-            queue.wake(std::mem::take(n));
+            *n = 0;
+            queue.wake();
         }
     }
 

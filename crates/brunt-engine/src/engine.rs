@@ -17,6 +17,7 @@ use crate::options::{EngineError, EngineOptions};
 use crate::pacer::Pacer;
 use crate::random::mix;
 use crate::record::LaneLog;
+use crate::removal::Exits;
 use crate::reporter::{Events, Reporter};
 use crate::shared::Shared;
 use crate::virtual_time::VirtualRun;
@@ -33,6 +34,7 @@ pub struct Engine;
 pub struct Prepared {
     shared: Arc<Shared>,
     lanes: Arc<[Arc<LaneLog>]>,
+    exits: Arc<Exits>,
     devices: Vec<Arc<dyn Device>>,
     main: Option<JoinHandle<()>>,
 }
@@ -43,6 +45,7 @@ pub struct Prepared {
 pub struct Running {
     shared: Arc<Shared>,
     lanes: Arc<[Arc<LaneLog>]>,
+    exits: Arc<Exits>,
     main: Option<JoinHandle<()>>,
 }
 
@@ -73,14 +76,15 @@ impl Engine {
 }
 
 fn prepare_virtual(share: &WorkerShare, events: Events) -> Result<Prepared, EngineError> {
-    let assembly = assemble(share);
+    let (assembly, exits) = assemble(share);
+    let exits = Arc::new(exits);
     let sim = |t: &Target| t.sim.map(|spec| Arc::new(SimDevice::new(spec, share.seed, t.sd)));
     let devices = share.targets.iter().filter_map(sim).collect();
     let shared = Arc::clone(&assembly.shared);
     let mut run = VirtualRun::new(share, assembly, devices, events);
     let main = spawn("virtual".into(), 0, None, move || run.run())?;
     // Nothing is outstanding in real time.
-    Ok(Prepared { shared, lanes: Arc::from([]), devices: Vec::new(), main: Some(main) })
+    Ok(Prepared { shared, lanes: Arc::from([]), exits, devices: Vec::new(), main: Some(main) })
 }
 
 fn open(target: &Target, seed: u64) -> Result<Arc<dyn Device>, EngineError> {
@@ -94,10 +98,11 @@ fn open(target: &Target, seed: u64) -> Result<Arc<dyn Device>, EngineError> {
 
 fn prepare_real(share: WorkerShare, options: &EngineOptions, events: Events) -> Result<Prepared, EngineError> {
     let devices: Vec<_> = share.targets.iter().map(|t| open(t, share.seed)).collect::<Result<_, _>>()?;
-    let Assembly { shared, seats, collector, dispatcher, bell, queues, needs } = assemble(&share);
+    let (Assembly { shared, seats, collector, dispatcher, bell, queues, needs }, exits) = assemble(&share);
+    let exits = Arc::new(exits);
     let lanes: Arc<[_]> = collector.lanes().into();
     // From here on an error must send home the threads that are there: `prepared` does when dropped.
-    let mut prepared = Prepared { shared: Arc::clone(&shared), lanes, devices: devices.clone(), main: None };
+    let mut prepared = Prepared { shared: Arc::clone(&shared), lanes, exits, devices: devices.clone(), main: None };
     let (ready, all_ready) = mpsc::channel();
     let salt = mix(mix(share.seed) ^ now_ns());
     let mut threads = Threads { lanes: Vec::new(), pacer: None };
@@ -107,10 +112,10 @@ fn prepare_real(share: WorkerShare, options: &EngineOptions, events: Events) -> 
         let failed = |error| EngineError::Memory { sd: target.name.clone(), bytes: need.read + need.write, error };
         let device = Arc::clone(&devices[seat.target]);
         let mut lane = Lane::new(seat, device, need, mix(salt ^ n as u64)).map_err(failed)?;
-        let core = options.cores.get(n % options.cores.len().max(1)).copied();
+        let cores = options.cores_of(n).to_vec();
         let (ready, thread_name) = (ready.clone(), name.clone());
         let work = move || {
-            let pinned = pin(&thread_name, core.as_slice());
+            let pinned = pin(&thread_name, &cores);
             lane.warm();
             // Nobody listens when another thread could not be made.
             let _ = ready.send(pinned);
@@ -200,7 +205,13 @@ impl Prepared {
         let start_ns = ns_of(at);
         self.devices.iter().for_each(|d| d.started(start_ns));
         self.shared.gate.open(start_ns);
-        Running { shared: Arc::clone(&self.shared), lanes: Arc::clone(&self.lanes), main: self.main.take() }
+        let (shared, lanes, exits) = (Arc::clone(&self.shared), Arc::clone(&self.lanes), Arc::clone(&self.exits));
+        Running { shared, lanes, exits, main: self.main.take() }
+    }
+
+    /// As [`Running::drop_sd`], before the start.
+    pub fn drop_sd(&self, sd: u32) {
+        self.exits.remove(sd);
     }
 }
 
@@ -219,6 +230,12 @@ impl Running {
     /// several wishes the earliest holds. I/Os in flight are awaited.
     pub fn stop(&self, after_interval: Option<u32>) {
         self.shared.ask_stop(after_interval);
+    }
+
+    /// Starts no more I/O to an SD (its index in the plan) for the rest of the run; what is in flight comes back. The
+    /// others go on at their own rates.
+    pub fn drop_sd(&self, sd: u32) {
+        self.exits.remove(sd);
     }
 
     /// How many I/Os are in flight, and the age of the oldest.

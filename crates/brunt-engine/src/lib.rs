@@ -27,6 +27,7 @@ mod pacer;
 mod pattern;
 mod queue;
 mod record;
+mod removal;
 mod reporter;
 mod seat;
 mod shared;
@@ -40,4 +41,4 @@ pub mod pacing;
 pub mod random;
 
 pub use engine::{Engine, Prepared, Running};
-pub use options::{EngineError, EngineOptions, Wait};
+pub use options::{Bind, EngineError, EngineOptions, Wait};

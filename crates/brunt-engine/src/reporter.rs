@@ -44,10 +44,13 @@ impl Reporter {
         self.collector.start(start_ns);
     }
 
-    /// When the current interval shall end.
+    /// When the current interval shall end: a whole number of intervals after the start. Behind a stall (a machine
+    /// that slept, a process that was stopped) intervals have half their length until they are on time again:
+    /// those that were missed would last microseconds, and no rate over microseconds says anything.
     pub fn boundary_ns(&self) -> u64 {
         let intervals = u64::from(self.collector.count()) + 1;
-        self.start_ns.saturating_add(self.interval_ns.saturating_mul(intervals))
+        let planned = self.start_ns.saturating_add(self.interval_ns.saturating_mul(intervals));
+        planned.max(self.collector.began_ns().saturating_add(self.interval_ns / 2))
     }
 
     /// Whether the run shall end without waiting for the end of the interval.
@@ -161,5 +164,45 @@ impl Reporter {
     /// The worker cannot go on.
     pub fn fatal(&self, text: String) {
         (self.events)(WorkerEvent::Fatal(text));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Recording;
+    use crate::tally::Tally;
+
+    const INTERVAL: u64 = 1_000;
+
+    fn reporter(start_ns: u64) -> Reporter {
+        let collector = Collector::new(Recording::default(), Vec::new(), &[], &[], false);
+        let shared = Arc::new(Shared::new(Tally::new(&[])));
+        let mut reporter = Reporter::new(collector, shared, Box::new(|_| {}), Some(30), INTERVAL);
+        reporter.start(start_ns);
+        reporter
+    }
+
+    /// Ends of the next intervals, each sampled so late.
+    fn ends(reporter: &mut Reporter, late: &[u64]) -> Vec<u64> {
+        let mut end = |late: &u64| {
+            let boundary = reporter.boundary_ns();
+            reporter.sample(boundary + late);
+            boundary
+        };
+        late.iter().map(&mut end).collect()
+    }
+
+    #[test]
+    fn intervals_end_on_whole_multiples_however_late_the_sample_is() {
+        assert_eq!(ends(&mut reporter(70), &[0, 3, 0, 400, 0]), [1070, 2070, 3070, 4070, 5070]);
+    }
+
+    #[test]
+    fn behind_a_stall_intervals_are_short_but_none_is_empty_and_the_plan_is_met_again() {
+        let mut reporter = reporter(0);
+        let ends = ends(&mut reporter, &[0, 2_700, 0, 0, 0, 0, 0, 0, 0]);
+        // The second interval ends at 4700 in place of 2000.
+        assert_eq!(ends, [1000, 2000, 5200, 5700, 6200, 6700, 7200, 8000, 9000]);
     }
 }

@@ -2,6 +2,7 @@
 //! go.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use brunt_plan::work::{IoErrorKind, IoFailure};
 
@@ -41,11 +42,16 @@ pub struct Seat {
     pub lun: Arc<str>,
     /// Index in the share of each generator of the target.
     pub generators: Arc<[usize]>,
+    /// Whether the target is out of the run.
+    pub gone: Arc<AtomicBool>,
 }
 
 impl Seat {
     /// The next order, without waiting for one.
     pub fn try_next(&mut self) -> Option<Order> {
+        if self.gone.load(Relaxed) {
+            return None;
+        }
         match &mut self.source {
             Source::Free(feed) => feed.next(),
             Source::Feed(feed) => feed.next(self.lane),
@@ -66,6 +72,9 @@ impl Seat {
     /// Records what became of an order.
     #[inline]
     pub fn finish(&mut self, order: &Order, issued_ns: u64, done_ns: u64, result: Result<u64, i32>) {
+        if let Source::Queue(queue) = &self.source {
+            queue.answered(done_ns.saturating_sub(issued_ns));
+        }
         let error = match result {
             Ok(got) if got == order.access.len => None,
             Ok(got) => Some(IoErrorKind::Short { got }),

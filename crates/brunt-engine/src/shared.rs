@@ -89,7 +89,9 @@ impl Gate {
     pub fn wait(&self) -> Option<u64> {
         loop {
             match self.state.load(Acquire) {
-                Self::CLOSED => futex::wait_until(&self.state, Self::CLOSED, None),
+                Self::CLOSED => {
+                    futex::wait_until(&self.state, Self::CLOSED, None);
+                }
                 Self::GO | Self::OVER => return Some(self.start_ns.load(Relaxed)),
                 _ => return None,
             }

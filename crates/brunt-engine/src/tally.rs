@@ -62,6 +62,12 @@ impl Tally {
         }
     }
 
+    /// A generator is not to go on, whatever of it is in flight. True when it was the last of all that end.
+    pub fn abandoned(&self, generator: usize) -> bool {
+        let one = self.all.get(generator).filter(|o| o.eof);
+        one.is_some_and(|one| !one.drained.swap(true, SeqCst) && self.left.fetch_sub(1, SeqCst) == 1)
+    }
+
     fn drained(&self, one: &One) -> bool {
         one.ended.load(SeqCst)
             && one.completed.load(SeqCst) == one.issued.load(SeqCst)

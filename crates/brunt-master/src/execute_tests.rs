@@ -92,7 +92,7 @@ async fn what_cannot_be_run_yet_is_refused_before_anything_starts() {
     hook.settings.misc = vec![("hook_failure".into(), "ignore".into())];
     for (plan, sentence) in [
         (setting, "misc=(drain=soon) is not a number of seconds"),
-        (hook, "misc=(hook_failure=ignore) is neither warn nor stop"),
+        (hook, "misc=(hook_failure=ignore) is neither warn nor error"),
         (remote, "host localhost is another machine (system=db7.example): remote hosts are not supported yet"),
         (unsupported, "validate= is not supported yet"),
     ] {

@@ -158,6 +158,10 @@ impl HostLink for GrpcLink {
         self.client.clone().stop(request).await.map(drop).map_err(|status| self.failed(status))
     }
 
+    async fn drop_sd(&self, sd: u32) -> Result<(), LinkError> {
+        self.client.clone().drop_sd(v1::DropSdRequest { sd }).await.map(drop).map_err(|status| self.failed(status))
+    }
+
     async fn run_hook(&self, command: String) -> Result<HookResult, LinkError> {
         let request = v1::RunHookRequest { command };
         let reply = self.client.clone().run_hook(request).await.map_err(|status| self.failed(status))?.into_inner();

@@ -2,11 +2,8 @@
 //!
 //! A hook is never run before its time: it may fail over an array.
 
-use std::process::Stdio;
-
 use brunt_event::{AbortCause, Event, HookDestination};
 use brunt_parm::ast::{Hook, HookOutput, HookTarget};
-use tokio::process::Command;
 
 use crate::link::{HookResult, HostLink, LinkError};
 use crate::session::{Halt, Session};
@@ -110,17 +107,10 @@ fn destination(output: HookOutput) -> HookDestination {
     }
 }
 
-/// Runs a command with `/bin/sh -c` here; it ends with us.
+/// Runs a command with `/bin/sh -c` here, as agents do: it ends with us, what it leaves in the background does not.
 async fn shell(command: String) -> Result<HookResult, LinkError> {
-    let output = Command::new("/bin/sh")
-        .arg("-c")
-        .arg(&command)
-        .stdin(Stdio::null())
-        .kill_on_drop(true)
-        .output()
+    let reply = brunt_proto::shell::run(&command)
         .await
         .map_err(|e| LinkError::Refused(format!("/bin/sh cannot be started: {e}")))?;
-    let text = [output.stdout, output.stderr].concat();
-    let lines = String::from_utf8_lossy(&text).lines().map(str::to_owned).collect();
-    Ok(HookResult { status: output.status.code(), lines })
+    Ok(HookResult { status: reply.status, lines: reply.lines })
 }

@@ -120,6 +120,11 @@ impl IdleWatch {
         Self { rule, pairs: pairs.into_iter().map(|p| (p, Idle::default())).collect() }
     }
 
+    /// An SD is out of the run: that it does nothing is no news.
+    pub(crate) fn forget(&mut self, sd: u32) {
+        self.pairs.retain(|(_, other), _| *other != sd);
+    }
+
     /// An interval of that many seconds is over, now (Unix milliseconds): a pair is idle in it when it did nothing. The
     /// time before the interval in which it fell idle makes its real period longer, so that "exceeded" is reached
     /// with the n-th idle second.

@@ -104,14 +104,12 @@ pub trait HostLink: Send + Sync {
     /// No answer.
     fn stop(&self, after_interval: Option<u32>) -> impl Future<Output = Result<(), LinkError>> + Send;
 
-    /// Starts no more I/O to an SD for the rest of the run (`data_errors=remove_device`).
+    /// Starts no more I/O to an SD (its index in the plan), in the run that goes on and in later ones
+    /// (`data_errors=remove_device`). I/Os in flight come back.
     ///
     /// # Errors
-    /// The host cannot do that, or no answer.
-    fn drop_sd(&self, sd: u32) -> impl Future<Output = Result<(), LinkError>> + Send {
-        let _ = sd;
-        async { Err(LinkError::Refused("the agent cannot drop an SD in a running run".into())) }
-    }
+    /// No answer.
+    fn drop_sd(&self, sd: u32) -> impl Future<Output = Result<(), LinkError>> + Send;
 
     /// Runs a command with `/bin/sh -c` on the host.
     ///

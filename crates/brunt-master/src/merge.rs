@@ -24,7 +24,7 @@ pub(crate) struct Shape {
     pub(crate) workloads: usize,
     /// Sums by host and SD are wanted.
     pub(crate) host_detail: bool,
-    /// Sums by worker and SD, and histograms by worker, are wanted.
+    /// Sums by worker and SD are wanted.
     pub(crate) worker_detail: bool,
 }
 
@@ -61,6 +61,8 @@ pub(crate) struct Merged {
 impl Merged {
     fn new(number: u32, shape: &Shape) -> Self {
         let workers = shape.worker_hosts.len();
+        // The older layout has histograms of the workers of a host that has several.
+        let by_worker = shape.worker_detail || workers > shape.hosts;
         Self {
             number,
             length_sum_ns: 0,
@@ -76,7 +78,7 @@ impl Merged {
             worker_sds: BTreeMap::new(),
             sd_hists: vec![HistPair::default(); shape.sds.len()],
             wd_hists: vec![HistPair::default(); shape.workloads],
-            worker_hists: vec![HistPair::default(); if shape.worker_detail { workers } else { 0 }],
+            worker_hists: vec![HistPair::default(); if by_worker { workers } else { 0 }],
         }
     }
 

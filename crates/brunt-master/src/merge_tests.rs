@@ -1,3 +1,5 @@
+//! Merging: sums of parts are the whole, in any order.
+
 use brunt_stats::{CpuTicks, Histogram};
 use proptest::prelude::*;
 

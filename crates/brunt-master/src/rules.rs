@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use brunt_plan::plan::Settings;
+use brunt_plan::work::LunFacts;
 
 use crate::idle::IdleRule;
 
@@ -34,6 +35,8 @@ impl Options {
 
 /// A controller that fails over answers late and is not stuck (decisions.md "Execution").
 const DRAIN_LIMIT: Duration = Duration::from_secs(180);
+/// So many times the system may try a command again before an I/O comes back.
+const TRIES: u32 = 4;
 
 /// [`Options`] and [`Settings`] in the form that the execution needs.
 #[derive(Debug, Clone)]
@@ -46,6 +49,8 @@ pub(crate) struct Rules {
     pub(crate) hook_failure_warns: bool,
     /// How long outstanding I/O is waited for.
     pub(crate) drain_limit: Duration,
+    /// Whether `misc=(drain=)` says so.
+    drain_given: bool,
     /// `timeout=`.
     pub(crate) idle: Option<IdleRule>,
 }
@@ -63,9 +68,10 @@ impl Rules {
             }
         };
         let hook_failure_warns = match misc("hook_failure") {
-            None | Some("stop") => options.as_vdbench,
+            None => options.as_vdbench,
             Some("warn") => true,
-            Some(text) => return Err(format!("misc=(hook_failure={text}) is neither warn nor stop")),
+            Some("error") => false,
+            Some(text) => return Err(format!("misc=(hook_failure={text}) is neither warn nor error")),
         };
         Ok(Self {
             output: options.output.display().to_string(),
@@ -74,12 +80,45 @@ impl Rules {
             as_vdbench: options.as_vdbench,
             hook_failure_warns,
             drain_limit,
+            drain_given: misc("drain").is_some(),
             idle: IdleRule::parse(&settings.timeout)?,
         })
+    }
+
+    /// Waits for outstanding I/O as long as the slowest device takes to give commands up, unless the user has said how
+    /// long (decisions.md "Execution").
+    pub(crate) fn wait_for_devices<'f>(&mut self, luns: impl IntoIterator<Item = &'f LunFacts>) {
+        let longest = luns.into_iter().filter_map(|lun| lun.timeout_s).max().unwrap_or(0);
+        if !self.drain_given {
+            self.drain_limit = DRAIN_LIMIT.max(Duration::from_secs(longest.into()) * TRIES);
+        }
     }
 
     /// A command with `$output` filled in.
     pub(crate) fn filled(&self, command: &str) -> String {
         command.replace("$output", &self.output)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::testing::{facts, plan};
+
+    fn limit(drain: Option<&str>, timeouts: &[Option<u32>]) -> u64 {
+        let mut settings = plan(vec![]).settings;
+        settings.misc.extend(drain.map(|value| ("drain".to_owned(), value.to_owned())));
+        let mut rules = Rules::new(&Options::new(false, "/out"), &settings).unwrap();
+        let luns: Vec<LunFacts> = timeouts.iter().map(|t| LunFacts { timeout_s: *t, ..facts(0) }).collect();
+        rules.wait_for_devices(&luns);
+        rules.drain_limit.as_secs()
+    }
+
+    #[test]
+    fn the_slowest_device_decides_how_long_outstanding_io_is_waited_for() {
+        assert_eq!([limit(None, &[]), limit(None, &[None, Some(30)])], [180, 180]);
+        assert_eq!(limit(None, &[Some(30), Some(90), None]), 360);
+        assert_eq!([limit(Some("2"), &[Some(90)]), limit(Some("600s"), &[])], [2, 600]);
     }
 }

@@ -196,7 +196,18 @@ impl<L: HostLink> Run<'_, '_, L> {
         self.cut(RunEnd::Errors, halt).await;
     }
 
+    /// Takes an SD out of the run on all hosts: it is the same storage everywhere.
     async fn drop_sd(&mut self, sd: u32) {
+        let number = self.session.numbers.sds.get(sd as usize).copied().flatten();
+        let named = self.sd_names.iter().find(|(n, _)| Some(*n) == number);
+        let text = format!(
+            "data_errors=remove_device: sd={} gets no more I/O, the other SDs go on",
+            named.map_or("?", |(_, name)| name)
+        );
+        self.session.notice(true, "remove-device", text);
+        if let (Some(watch), Some(number)) = (&mut self.idle, number) {
+            watch.forget(number);
+        }
         let fleet = self.session.fleet;
         let calls = self.hosts.iter().filter_map(|h| Some((*h, fleet.hosts.get(*h)?.link.drop_sd(sd)))).collect();
         for (h, result) in self.session.call_anyway(calls, ANSWER_LIMIT, false).await {

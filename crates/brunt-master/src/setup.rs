@@ -61,6 +61,7 @@ impl<L: HostLink> Session<'_, L> {
         self.greet().await?;
         self.emit(Event::QueryStarted);
         let facts = self.inspect(&plan).await?;
+        self.rules.wait_for_devices(facts.iter().flatten());
         let resolved = plan.resolve(&facts).map_err(SetupEnd::Problems)?;
         let used = self.numbers.sds.iter().zip(&resolved.sd_sizes).filter(|(number, _)| number.is_some());
         let sd_sizes = used.map(|(_, size)| *size).collect();

@@ -98,6 +98,11 @@ impl HostLink for FakeAgent {
         Ok(())
     }
 
+    async fn drop_sd(&self, sd: u32) -> Result<(), LinkError> {
+        self.called(format!("drop sd {sd}"));
+        if self.deaf { Err(LinkError::Broken("it is deaf".into())) } else { Ok(()) }
+    }
+
     async fn run_hook(&self, command: String) -> Result<HookResult, LinkError> {
         self.called(format!("hook {command}"));
         Ok(HookResult { status: Some(self.hook_status), lines: vec!["done".into()] })
@@ -110,7 +115,7 @@ impl HostLink for FakeAgent {
     }
 }
 
-fn facts(sd: u32) -> LunFacts {
+pub(crate) fn facts(sd: u32) -> LunFacts {
     LunFacts {
         sd,
         kind: LunKind::File,
@@ -119,6 +124,7 @@ fn facts(sd: u32) -> LunFacts {
         writable: true,
         identity: Some(format!("file {sd}")),
         block_size: Some(512),
+        timeout_s: Some(60),
         refusals: vec![],
         warnings: vec![],
     }
@@ -358,7 +364,7 @@ fn settings() -> Settings {
         monitor: None,
         abort_failed_skew: None,
         repeat: None,
-        ios_per_jvm: 100_000.0,
+        ios_per_jvm: None,
         timeout: vec![],
         misc: vec![],
         seed: 1,

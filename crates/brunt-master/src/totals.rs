@@ -33,6 +33,11 @@ impl Totals {
         add_hists(&mut self.worker_hists, &interval.worker_hists);
     }
 
+    /// Whether no interval counts.
+    pub(crate) fn is_short(&self) -> bool {
+        self.counted == 0
+    }
+
     /// I/Os per second.
     pub(crate) fn rate(&self) -> f64 {
         if self.length_ns == 0 { 0.0 } else { self.cell.both().ops as f64 * 1e9 / self.length_ns as f64 }

@@ -7,6 +7,9 @@
 pub mod ast;
 mod command_line;
 pub mod diag;
+pub mod explain;
+pub mod fmt;
+pub mod json;
 pub mod keywords;
 mod lexer;
 mod lines;

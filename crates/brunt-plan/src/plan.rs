@@ -55,8 +55,9 @@ pub struct Settings {
     pub abort_failed_skew: Option<f64>,
     /// Repetition of the whole list of runs.
     pub repeat: Option<Repeat>,
-    /// Threshold of the warning on the rate per worker, I/Os per second.
-    pub ios_per_jvm: f64,
+    /// Threshold of the warning on the rate per worker, I/Os per second. A worker of ours has no such limit, so there is
+    /// a warning only where `ios_per_jvm=` asks for one.
+    pub ios_per_jvm: Option<f64>,
     /// `timeout=` as written.
     pub timeout: Vec<String>,
     /// Keys of `misc=` as written.

@@ -131,6 +131,7 @@ pub(crate) fn facts(query: &LunQuery, kind: LunKind, size: u64) -> LunFacts {
         writable: true,
         identity: None,
         block_size: None,
+        timeout_s: None,
         refusals: Vec::new(),
         warnings: Vec::new(),
     }

@@ -87,15 +87,32 @@ impl Seek {
 }
 
 /// A range of bytes, `high` exclusive. With `high` beyond the target's size (`range=(90,110)`)
-/// addresses wrap: an address `a ≥ wrap` is `a − wrap`.
+/// addresses wrap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Area {
     /// First byte.
     pub low: u64,
     /// One past the last byte.
     pub high: u64,
-    /// Where addresses wrap to 0 (the usable size of the target), when `high` lies beyond it.
-    pub wrap: Option<u64>,
+    /// Where addresses wrap, when `high` lies beyond it.
+    pub wrap: Option<Wrap>,
+}
+
+impl Area {
+    /// The first byte of the target that I/Os in it can touch.
+    pub fn first_byte(&self) -> u64 {
+        self.wrap.map_or(self.low, |wrap| self.low.min(wrap.to))
+    }
+}
+
+/// An address `a ≥ at` is `a − at + to`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wrap {
+    /// The usable size of the target, rounded down to a multiple of the largest transfer size.
+    pub at: u64,
+    /// Where it goes on: behind the head that is left alone on a raw device, 0 on a file
+    /// (`docs/vdbench/raw.md` §8.2, §8.3).
+    pub to: u64,
 }
 
 /// One SD of a worker in a run.
@@ -277,6 +294,9 @@ pub struct LunFacts {
     pub identity: Option<String>,
     /// Logical block size of a device, or the alignment direct I/O needs, when known.
     pub block_size: Option<u32>,
+    /// Time after which the system gives a command to the device up, seconds, when known; of a device made of others the
+    /// longest of theirs.
+    pub timeout_s: Option<u32>,
     /// What speaks against writing to it: a sentence each (in use, foreign signature).
     pub refusals: Vec<String>,
     /// What is worth a warning before writing to it.

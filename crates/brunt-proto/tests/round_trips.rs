@@ -3,7 +3,7 @@
 
 use brunt_plan::work::{
     Area, Arrivals, Control, Generator, IoErrorKind, IoFailure, LunFacts, LunKind, LunQuery, OpenFlag, Seek, SimSpec,
-    Target, WorkerEvent, WorkerShare, Xfer,
+    Target, WorkerEvent, WorkerShare, Wrap, Xfer,
 };
 use brunt_proto::{Report, WireError, v1};
 use brunt_stats::histogram::BUCKETS;
@@ -19,7 +19,8 @@ fn wire<M: Message + Default>(message: M) -> M {
 }
 
 fn area() -> impl Strategy<Value = Area> {
-    (any::<u64>(), any::<u64>(), option::of(any::<u64>())).prop_map(|(low, high, wrap)| Area { low, high, wrap })
+    let wrap = (any::<u64>(), any::<u64>()).prop_map(|(at, to)| Wrap { at, to });
+    (any::<u64>(), any::<u64>(), option::of(wrap)).prop_map(|(low, high, wrap)| Area { low, high, wrap })
 }
 
 fn xfer() -> impl Strategy<Value = Xfer> {
@@ -182,8 +183,8 @@ fn kind() -> impl Strategy<Value = LunKind> {
 prop_compose! {
     fn facts()(sd in any::<u32>(), kind in kind(), size in any::<u64>(), b in any::<[bool; 2]>(),
                identity in option::of(".{0,20}"), block_size in option::of(any::<u32>()),
-               refusals in vec(".{0,20}", 0..3), warnings in vec(".{0,20}", 0..3)) -> LunFacts {
-        LunFacts { sd, kind, size, readable: b[0], writable: b[1], identity, block_size, refusals, warnings }
+               timeout_s in option::of(any::<u32>()), refusals in vec(".{0,20}", 0..3), warnings in vec(".{0,20}", 0..3)) -> LunFacts {
+        LunFacts { sd, kind, size, readable: b[0], writable: b[1], identity, block_size, timeout_s, refusals, warnings }
     }
 }
 

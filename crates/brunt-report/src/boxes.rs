@@ -41,7 +41,7 @@ pub(crate) fn busy_hosts(context: &Context, run: &Run) -> Option<Vec<String>> {
 pub(crate) fn busy_workers(context: &Context, run: &Run) -> Option<Vec<String>> {
     let total = run.average_figures(context, Scope::Total)?;
     let workers = run.started.workers.len().max(1);
-    let (per_worker, limit) = (total.rate / workers as f64, context.planned.ios_per_worker);
+    let (per_worker, limit) = (total.rate / workers as f64, context.planned.ios_per_worker?);
     if limit <= 0.0 || per_worker <= limit {
         return None;
     }

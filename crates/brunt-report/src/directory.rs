@@ -62,34 +62,38 @@ pub struct Directory {
 
 impl Directory {
     /// Opens the directory that `asked` means: `dir+` is the first free one of `dir001` to `dir998`, `dir.tod` has date
-    /// and time in place of `tod`, anything else is itself. It is made if it is missing; reports of an earlier
-    /// execution in it are removed, other files kept. Everybody may write to what we make, as Vdbench has it; what was
-    /// there before keeps its permissions, since it may be somebody's home.
+    /// and time in place of `tod` (`dir.tod+` both), anything else is itself. It is made if it is missing; reports of an
+    /// earlier execution in it are removed, other files kept. Everybody may write to what we make, as Vdbench has it;
+    /// what was there before keeps its permissions, since it may be somebody's home.
     ///
     /// `at_ms` and `zone` are the time and the time zone (IANA name, empty for UTC) of the execution's start.
     ///
     /// # Errors
-    /// The directory cannot be made, is no directory, or holds old reports that cannot be removed.
+    /// The directory cannot be made, is no directory, cannot be written to, or holds old reports that
+    /// cannot be removed.
     pub fn open(asked: &str, at_ms: i64, zone: &str) -> Result<Self, OutputError> {
-        let named = match asked.strip_suffix("tod").filter(|stem| stem.ends_with('.')) {
+        let (stem, numbered) = asked.strip_suffix('+').map_or((asked, false), |stem| (stem, true));
+        let named = match stem.strip_suffix("tod").filter(|stem| stem.ends_with('.')) {
             Some(stem) => format!("{stem}{}", Clock::new(zone).directory(at_ms)),
-            None => asked.to_owned(),
+            None => stem.to_owned(),
         };
         let failed = |path: &Path| {
             let path = path.to_owned();
             move |source| OutputError::Directory { path, source }
         };
-        let (path, created) = match named.strip_suffix('+') {
-            Some(stem) => (make_numbered(stem)?, true),
-            None => {
-                let path = PathBuf::from(named);
-                let exists = path.is_dir();
-                fs::create_dir_all(&path).map_err(failed(&path))?;
-                (path, !exists)
-            }
+        let (path, created) = if numbered {
+            (make_numbered(&named)?, true)
+        } else {
+            let path = PathBuf::from(named);
+            let exists = path.is_dir();
+            fs::create_dir_all(&path).map_err(failed(&path))?;
+            (path, !exists)
         };
         let path = std::path::absolute(&path).map_err(failed(&path))?;
         remove_old_reports(&path)?;
+        // Better now than after hours of work: the first file of every execution.
+        let first = path.join(EVENTS);
+        File::create(&first).map_err(|source| OutputError::Write { path: first, source })?;
         if created {
             share(&path);
         }

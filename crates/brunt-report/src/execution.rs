@@ -29,7 +29,7 @@ struct Seen {
     io_error: bool,
     /// A table of skew was written.
     skew: bool,
-    /// A diagnostic was printed.
+    /// A diagnostic that is the reason for the end was printed.
     diagnostic: bool,
     /// It was given up or interrupted.
     cut: bool,
@@ -107,9 +107,9 @@ impl Execution {
             Event::RunEnded(ended) => self.end_run(ended, at_ms, sink),
             Event::IoFailed(failed) => self.io_failed(failed, at_ms, sink),
             Event::WorkerLog { worker, worker_ms, text } => self.worker_log(*worker, *worker_ms, text, at_ms, sink),
-            Event::Diagnostic { text } => {
-                self.seen.diagnostic = true;
-                sink.stderr(text.trim_end_matches('\n'));
+            Event::Diagnostic { text, fatal } => {
+                self.seen.diagnostic |= fatal;
+                sink.stderr(text.strip_suffix('\n').unwrap_or(text));
             }
             Event::Interrupted { .. } => self.interrupted(sink),
             Event::Aborted { cause, text, io_errors } => self.aborted(*cause, text, *io_errors, at_ms, sink),

@@ -106,7 +106,7 @@ impl Layout {
     pub(crate) fn distribution(self) -> &'static str {
         match self {
             Self::V50407 => "vdbench50407 Tue June 05  9:49:29 MDT 2018",
-            Self::V50406 => "vdbench50406 Wed July 20 15:49:52 MDT 2016",
+            Self::V50406 => "vdbench50406",
         }
     }
 

@@ -43,6 +43,8 @@ impl WorkEngine for Memory {
 }
 
 impl PreparedWork for Prepared {
+    fn drop_sd(&self, _sd: u32) {}
+
     fn start(self: Box<Self>, at: Instant) -> Box<dyn RunningWork> {
         let (stop, stopped) = channel();
         let stuck = self.share.run == "stuck";
@@ -92,6 +94,8 @@ impl Prepared {
 }
 
 impl RunningWork for Running {
+    fn drop_sd(&self, _sd: u32) {}
+
     fn stop(&self, after_interval: Option<u32>) {
         // Otherwise it has ended by itself.
         let _ = self.stop.send(after_interval);

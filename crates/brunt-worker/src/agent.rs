@@ -4,9 +4,9 @@
 //! they are the same but for the number of workers. The process lives as long as its stream: when that
 //! ends, work stops at once and [`serve_stdio`] returns, after which the process must exit.
 
+mod cores;
 mod cpu;
 mod drain;
-mod hook;
 mod options;
 mod own;
 mod process;

@@ -18,6 +18,9 @@ pub trait WorkEngine: Send + Sync + 'static {
 
 /// A share that is ready. Dropped, it lets go of everything.
 pub trait PreparedWork: Send {
+    /// As [`RunningWork::drop_sd`], before the beginning. Does not block.
+    fn drop_sd(&self, sd: u32);
+
     /// Begins at that instant, at once when it has passed. Does not block.
     fn start(self: Box<Self>, at: Instant) -> Box<dyn RunningWork>;
 }
@@ -26,6 +29,9 @@ pub trait PreparedWork: Send {
 pub trait RunningWork: Send {
     /// Ends the work after that interval, or at once. Does not block.
     fn stop(&self, after_interval: Option<u32>);
+
+    /// Begins no more I/O to an SD (its index in the plan); the others go on. Does not block.
+    fn drop_sd(&self, sd: u32);
 
     /// How many I/Os are out, and the age of the oldest.
     fn outstanding(&self) -> (u64, Duration);

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use brunt_engine::{Engine, EngineOptions, Prepared, Running, Wait};
+use brunt_engine::{Engine, EngineOptions, Prepared, Running};
 use brunt_plan::work::WorkerShare;
 
 use crate::engine::{EventSink, PreparedWork, RunningWork, WorkEngine};
@@ -16,7 +16,7 @@ pub struct LaneEngine {
 impl LaneEngine {
     /// An engine whose threads are bound to these cores; none: they go where the system likes.
     pub fn new(cores: Vec<usize>) -> Self {
-        Self { options: EngineOptions { cores, wait: Wait::default() } }
+        Self { options: EngineOptions { cores, ..EngineOptions::default() } }
     }
 }
 
@@ -30,6 +30,10 @@ impl WorkEngine for LaneEngine {
 }
 
 impl PreparedWork for Prepared {
+    fn drop_sd(&self, sd: u32) {
+        Prepared::drop_sd(self, sd);
+    }
+
     fn start(self: Box<Self>, at: Instant) -> Box<dyn RunningWork> {
         Box::new(Prepared::start(*self, at))
     }
@@ -38,6 +42,10 @@ impl PreparedWork for Prepared {
 impl RunningWork for Running {
     fn stop(&self, after_interval: Option<u32>) {
         Running::stop(self, after_interval);
+    }
+
+    fn drop_sd(&self, sd: u32) {
+        Running::drop_sd(self, sd);
     }
 
     fn outstanding(&self) -> (u64, Duration) {

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 
+use crate::diagnostics::MessageFormat;
 use crate::options::{Id, Row, TABLE, Takes};
 
 /// Layout of the report files.
@@ -77,6 +78,8 @@ pub struct Arguments {
     pub seed: Option<u64>,
     /// `--strict`.
     pub strict: bool,
+    /// `--message-format`.
+    pub message_format: MessageFormat,
     /// `--help`.
     pub help: bool,
     /// `--version`.
@@ -268,6 +271,7 @@ impl Reading {
             Id::Compat => out.compat = Some(layout(name, value)?),
             Id::Seed => out.seed = Some(number(name, &value)?),
             Id::Strict => out.strict = true,
+            Id::MessageFormat => out.message_format = message_format(name, value)?,
             Id::Help => out.help = true,
             Id::Version => out.version = true,
         }
@@ -352,6 +356,10 @@ fn layout(option: &'static str, value: String) -> Result<Layout, ArgumentError> 
     }
 }
 
+fn message_format(option: &'static str, value: String) -> Result<MessageFormat, ArgumentError> {
+    MessageFormat::named(&value).ok_or(ArgumentError::Bad { option, value, expected: "human or json" })
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
@@ -423,6 +431,7 @@ mod tests {
         assert_eq!(err("-e"), "option `-e` needs a value: -e TIME");
         assert_eq!(err("-e x"), "option `-e`: `x` is not a time in whole seconds, or with s, m or h");
         assert_eq!(err("--compat 5.04.03"), "option `--compat`: `5.04.03` is not 5.04.07 or 5.04.06");
+        assert_eq!(err("--message-format xml"), "option `--message-format`: `xml` is not human or json");
         assert_eq!(err("-vc"), "option `-v`: `c` is not made of the letters this option knows");
         assert_eq!(err("SlaveJvm -m x"), "`SlaveJvm` is not part of this version");
     }
@@ -431,5 +440,6 @@ mod tests {
     fn long_options_take_an_equals_sign_too() {
         assert_eq!(ok("--compat=5.04.06").compat, Some(Layout::Old));
         assert_eq!(ok("--seed 7").seed, Some(7));
+        assert_eq!(ok("--message-format=json").message_format, MessageFormat::Json);
     }
 }

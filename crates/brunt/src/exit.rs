@@ -4,6 +4,8 @@ use brunt_event::AbortCause;
 
 /// Everything was done.
 pub const DONE: i32 = 0;
+/// `brunt fmt --check`: a file is not in canonical form.
+pub const DIFFERS: i32 = 1;
 /// The command line cannot be understood.
 pub const USAGE: i32 = 2;
 /// The parameter file cannot be run.

@@ -1,11 +1,16 @@
 //! `brunt`: reads Vdbench parameter files and drives storage with them. This crate wires the others together.
 
 mod arguments;
+mod completions;
 mod demo;
+mod diagnostics;
 mod exit;
+mod explain;
 mod files;
+mod fmt_command;
 mod invocation;
 mod options;
+mod plan_command;
 mod prepare;
 mod run;
 mod serve;
@@ -24,6 +29,10 @@ fn main() -> ExitCode {
     let words: Vec<OsString> = words.collect();
     let status = match words.first().and_then(|w| w.to_str()) {
         Some("agent" | "worker") => serve::serve(&words[1..]),
+        Some("plan") => plan_command::run(&Invocation::of(&program), &words[1..]),
+        Some("fmt") => fmt_command::run(&words[1..]),
+        Some("explain") => explain::run(&words[1..]),
+        Some("completions") => completions::run(&words[1..]),
         _ => command(Invocation::of(&program), words),
     };
     // Statuses are 0 to 255 by their table.

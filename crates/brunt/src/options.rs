@@ -61,6 +61,8 @@ pub enum Id {
     Seed,
     /// `--strict`
     Strict,
+    /// `--message-format`
+    MessageFormat,
     /// `--help`
     Help,
     /// `--version`
@@ -116,8 +118,68 @@ pub const TABLE: &[Row] = &[
     row(Id::Compat, &["--compat"], Takes::Value("VERSION"), "layout of the report files: 5.04.07 [default] or 5.04.06"),
     row(Id::Seed, &["--seed"], Takes::Value("N"), "seed of all random choices; the same seed gives the same addresses"),
     row(Id::Strict, &["--strict"], Takes::Nothing, "treat warnings about the parameter file as errors"),
+    row(
+        Id::MessageFormat,
+        &["--message-format"],
+        Takes::Value("FORMAT"),
+        "problems of parameter files as text [human] or as one JSON object a line [json]",
+    ),
     row(Id::Help, &["--help", "-h"], Takes::Nothing, "print this help"),
     row(Id::Version, &["--version"], Takes::Nothing, "print the version"),
+];
+
+/// A word that stands before options and makes the program do something else.
+#[derive(Debug, Clone, Copy)]
+pub struct Subcommand {
+    /// The word.
+    pub name: &'static str,
+    /// What follows it.
+    pub takes: &'static str,
+    /// One line for the help.
+    pub help: &'static str,
+    /// What its words are, for completion in a shell.
+    pub words: Words,
+}
+
+/// What the words behind a subcommand are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Words {
+    /// The options and arguments of an execution, and these options.
+    Execution(&'static [&'static str]),
+    /// Keywords of parameter files, and these options.
+    Keywords(&'static [&'static str]),
+    /// Files, and these options.
+    Files(&'static [&'static str]),
+    /// One of these.
+    These(&'static [&'static str]),
+}
+
+/// All subcommands that people use, in the order of the help.
+pub const SUBCOMMANDS: &[Subcommand] = &[
+    Subcommand {
+        name: "plan",
+        takes: "-f FILE… [--json] [options]",
+        help: "what would be done, and where, before anything runs",
+        words: Words::Execution(&["--json"]),
+    },
+    Subcommand {
+        name: "fmt",
+        takes: "FILE… [--check | --write]",
+        help: "parameter files in canonical form, which means the same",
+        words: Words::Files(&["--check", "--write"]),
+    },
+    Subcommand {
+        name: "explain",
+        takes: "[KEYWORD…] [--section S]",
+        help: "what a keyword of a parameter file means; without one: all of them",
+        words: Words::Keywords(&["--section"]),
+    },
+    Subcommand {
+        name: "completions",
+        takes: "bash|zsh|fish",
+        help: "print a script that completes options and keywords in that shell",
+        words: Words::These(&["bash", "zsh", "fish"]),
+    },
 ];
 
 /// The help text.
@@ -125,11 +187,15 @@ pub fn help() -> String {
     let mut out = String::from(
         "Brunt reads Vdbench parameter files and drives storage with them.\n\n\
          usage: brunt -f FILE… [-o DIR] [options] [key=value…] [+rd-extra]\n\
-         \x20      brunt agent --stdio     (started by the master on each host)\n\n\
+         \x20      brunt COMMAND …\n\n\
          A value may be glued to its option (-e10, -oout). key=value replaces $key in the files; what follows + is\n\
          appended to every run definition. Called by the name `vdbench`, brunt is a drop-in: the same options, console\n\
-         and exit status.\n\noptions:\n",
+         and exit status.\n\ncommands:\n",
     );
+    for command in SUBCOMMANDS {
+        out.push_str(&format!("  {:<40} {}\n", format!("brunt {} {}", command.name, command.takes), command.help));
+    }
+    out.push_str(&format!("  {:<40} {}\n\noptions:\n", "brunt agent --stdio", "started by the master on each host"));
     for row in TABLE {
         let value = match row.takes {
             Takes::Nothing => String::new(),
@@ -167,6 +233,9 @@ mod tests {
         for row in TABLE {
             assert!(row.names.iter().all(|n| help.contains(n)), "{:?}", row.id);
             assert!(help.contains(row.help), "{:?}", row.id);
+        }
+        for command in SUBCOMMANDS {
+            assert!(help.contains(command.help), "{}", command.name);
         }
     }
 }

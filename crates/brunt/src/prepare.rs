@@ -2,14 +2,23 @@
 
 use brunt_event::Event;
 use brunt_parm::ast::Repeat;
-use brunt_parm::{Diag, Input, Parsed, Severity};
+use brunt_parm::{Diag, Input, Severity, SourceMap};
 use brunt_plan::plan::Plan;
 use brunt_plan::{ForcedFormat, Options};
 
 use crate::arguments::{Arguments, Layout, LoopFor};
 use crate::demo;
+use crate::diagnostics::Shower;
 use crate::files::Files;
 use crate::invocation::Invocation;
+
+/// A plan and the texts that its places are in.
+pub struct Prepared {
+    /// What will be done.
+    pub plan: Plan,
+    /// The parameter files.
+    pub sources: SourceMap,
+}
 
 /// Why there is no plan.
 pub struct Unplannable {
@@ -25,6 +34,10 @@ pub struct Unplannable {
 /// Nothing was named, or the demonstration cannot be written.
 pub fn files(arguments: &Arguments, invocation: &Invocation) -> Result<Vec<String>, Unplannable> {
     if let Some(wanted) = arguments.demo {
+        if wanted.file_system {
+            let text = "file systems (-tf) are not in this version; -t runs the demonstration on a file".to_owned();
+            return Err(Unplannable { text, usage: false });
+        }
         let path = demo::write(wanted, &invocation.temporary).map_err(|e| Unplannable {
             text: format!("cannot write the demonstration to {}: {e}", invocation.temporary.display()),
             usage: false,
@@ -47,7 +60,7 @@ pub fn plan(
     as_vdbench: bool,
     seed: u64,
     emit: &mut dyn FnMut(Event),
-) -> Result<Plan, Unplannable> {
+) -> Result<Prepared, Unplannable> {
     let input = Input {
         files,
         substitutions: arguments.substitutions.clone(),
@@ -71,9 +84,9 @@ pub fn plan(
             d.severity = Severity::Error;
         }
     }
-    show(&diags, &parsed, emit);
+    Shower::new(arguments.message_format).show(&diags, &parsed.sources, emit);
     match (first_error(&diags), plan) {
-        (None, Some(plan)) => Ok(plan),
+        (None, Some(plan)) => Ok(Prepared { plan, sources: parsed.sources }),
         (Some(error), _) => Err(Unplannable {
             text: error.vdbench.clone().unwrap_or_else(|| error.message.clone()),
             usage: error.code == "no-such-file",
@@ -108,11 +121,4 @@ fn options(arguments: &Arguments, as_vdbench: bool, seed: u64) -> Options {
 
 fn first_error(diags: &[Diag]) -> Option<&Diag> {
     diags.iter().find(|d| d.severity == Severity::Error)
-}
-
-fn show(diags: &[Diag], parsed: &Parsed, emit: &mut dyn FnMut(Event)) {
-    let color = std::io::IsTerminal::is_terminal(&std::io::stderr()) && std::env::var_os("NO_COLOR").is_none();
-    for diag in diags {
-        emit(Event::Diagnostic { text: brunt_parm::render::render(diag, &parsed.sources, color) });
-    }
 }

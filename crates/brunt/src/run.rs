@@ -4,16 +4,17 @@ use std::hash::{BuildHasher, Hasher};
 use std::io::{self, Write};
 
 use brunt_event::{AbortCause, Compat, Event, Opened, SCHEMA};
-use brunt_master::{Control, Fleet, FleetHost, LinkEvent, Outcome};
+use brunt_master::{Control, Fleet, FleetHost, LinkEvent, Outcome, launch};
 use brunt_plan::plan::Plan;
 use brunt_report::Directory;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
 use crate::arguments::{Arguments, Layout};
+use crate::diagnostics::{self, Shower};
 use crate::exit;
 use crate::invocation::Invocation;
-use crate::prepare::{self, Unplannable};
+use crate::prepare::{self, Prepared, Unplannable};
 use crate::session::{Session, now_ms};
 
 /// Events of agents that may wait for the master before they wait themselves.
@@ -39,11 +40,14 @@ pub fn run(invocation: &Invocation, arguments: &Arguments) -> i32 {
         session.emit(Event::Argument { text: word });
     }
     let (status, complete) = match plan(invocation, arguments, seed, &mut session) {
-        Ok(plan) if arguments.simulate => {
-            brunt_master::simulate(&plan, in_vdbench_words(invocation, arguments), &mut |e| session.emit(e));
+        Ok(prepared) if arguments.simulate => {
+            brunt_master::simulate(&prepared.plan, in_vdbench_words(invocation, arguments), &mut |e| session.emit(e));
             (exit::DONE, true)
         }
-        Ok(plan) => execute(invocation, plan, &mut session),
+        Ok(mut prepared) => {
+            prepared.plan.settings.unsupported.extend(not_yet(arguments).map(|text| (None, text)));
+            execute(invocation, arguments, prepared, &mut session)
+        }
         Err(Unplannable { text, .. }) => {
             session.emit(Event::Aborted { cause: AbortCause::Parameters, text, io_errors: 0 });
             (exit::of_abort(AbortCause::Parameters, invocation.as_vdbench), false)
@@ -56,7 +60,12 @@ pub fn run(invocation: &Invocation, arguments: &Arguments) -> i32 {
     }
 }
 
-fn plan(invocation: &Invocation, arguments: &Arguments, seed: u64, session: &mut Session) -> Result<Plan, Unplannable> {
+fn plan(
+    invocation: &Invocation,
+    arguments: &Arguments,
+    seed: u64,
+    session: &mut Session,
+) -> Result<Prepared, Unplannable> {
     let emit = &mut |event| session.emit(event);
     let planned = prepare::files(arguments, invocation)
         .and_then(|files| prepare::plan(files, arguments, invocation.as_vdbench, seed, emit));
@@ -71,24 +80,44 @@ fn in_vdbench_words(invocation: &Invocation, arguments: &Arguments) -> bool {
     invocation.as_vdbench || arguments.compat.is_some()
 }
 
-fn execute(invocation: &Invocation, plan: Plan, session: &mut Session) -> (i32, bool) {
+fn execute(
+    invocation: &Invocation,
+    arguments: &Arguments,
+    Prepared { plan, sources }: Prepared,
+    session: &mut Session,
+) -> (i32, bool) {
     let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return (give_up(&format!("cannot start threads: {error}"), invocation, session), false),
     };
+    let mut held = Vec::new();
     let done = runtime.block_on(async {
         let (events, from_agents) = mpsc::channel(EVENTS);
         let fleet = launch(invocation, &plan, events).await?;
         let options = brunt_master::Options::new(invocation.as_vdbench, session.directory());
         let (control, asked) = mpsc::channel(4);
         watch_signals(control);
-        let sink = &mut |event| session.emit(event);
+        let sink = &mut |event| match held.is_empty() && !ends_set_up(&event) {
+            true => session.emit(event),
+            false => held.push(event),
+        };
         Ok::<_, String>(brunt_master::execute(plan, fleet, options, from_agents, asked, sink).await)
     });
+    if let Ok(outcome) = &done {
+        let shower = Shower::new(arguments.message_format);
+        shower.show(&diagnostics::of_setup(&outcome.problems), &sources, &mut |event| session.emit(event));
+    }
+    held.into_iter().for_each(|event| session.emit(event));
     match done {
         Ok(outcome) => (status(&outcome, invocation.as_vdbench), outcome.complete),
         Err(text) => (give_up(&text, invocation, session), false),
     }
+}
+
+/// Whether an event says that the set-up failed: from there on events wait until its problems are shown, which the
+/// outcome holds.
+fn ends_set_up(event: &Event) -> bool {
+    matches!(event, Event::Aborted { cause: AbortCause::Setup | AbortCause::Safety, .. })
 }
 
 fn give_up(text: &str, invocation: &Invocation, session: &mut Session) -> i32 {
@@ -107,8 +136,10 @@ async fn launch(
         return Ok(Fleet { hosts });
     }
     let program = &invocation.program;
+    let cores = launch::cores(&plan.settings)?;
     for (n, host) in plan.hosts.iter().enumerate() {
-        let link = brunt_master::launch::local(program, n, &host.label, host.workers, events.clone()).await;
+        let cores = cores.as_deref();
+        let link = launch::local(program, n, &host.label, host.workers, cores, events.clone()).await;
         let link = link.map_err(|e| e.to_string())?;
         let words = |w| format!("{} SlaveJvm -m localhost -l {}", program.display(), host.worker_label(w));
         hosts.push(FleetHost { link, commands: (0..host.workers).map(words).collect() });
@@ -117,7 +148,12 @@ async fn launch(
 }
 
 fn watch_signals(control: mpsc::Sender<Control>) {
+    let ignored = ignored_signals(&std::fs::read_to_string("/proc/self/status").unwrap_or_default());
     for kind in SIGNALS {
+        // `nohup brunt … &`: whoever started us wants us to outlive the terminal.
+        if kind == SignalKind::hangup() && ignored & 1 << (kind.as_raw_value() - 1) != 0 {
+            continue;
+        }
         let Ok(mut arrivals) = signal(kind) else { continue };
         let control = control.clone();
         tokio::spawn(async move {
@@ -128,6 +164,12 @@ fn watch_signals(control: mpsc::Sender<Control>) {
             }
         });
     }
+}
+
+/// The signals that were ignored when this process was started, signal n as bit n − 1, from its `/proc/self/status`.
+fn ignored_signals(status: &str) -> u64 {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }
 
 fn status(outcome: &Outcome, as_vdbench: bool) -> i32 {
@@ -167,6 +209,13 @@ fn scanned(arguments: &Arguments, invocation: &Invocation) -> Vec<String> {
         _ => word.clone(),
     };
     arguments.scanned.iter().map(shown).collect()
+}
+
+/// Options that change what is done and that this version cannot follow: refused rather than overlooked.
+fn not_yet(arguments: &Arguments) -> impl Iterator<Item = String> {
+    let validate = arguments.validate.as_ref().map(|_| "data validation (-v)");
+    let journal = arguments.journal.as_ref().map(|_| "data validation with a journal (-j)");
+    [validate, journal].into_iter().flatten().map(|what| format!("{what} is not in this version; leave the option out"))
 }
 
 /// A seed that differs from execution to execution.

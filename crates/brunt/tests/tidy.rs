@@ -16,7 +16,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("brunt-engine", &["brunt-plan", "brunt-stats"]),
     ("brunt-proto", &["brunt-plan", "brunt-stats"]),
     ("brunt-worker", &["brunt-engine", "brunt-plan", "brunt-proto", "brunt-stats"]),
-    ("brunt-master", &["brunt-event", "brunt-plan", "brunt-proto", "brunt-stats"]),
+    ("brunt-master", &["brunt-event", "brunt-parm", "brunt-plan", "brunt-proto", "brunt-stats"]),
     ("brunt-report", &["brunt-event", "brunt-stats"]),
     ("brunt", &["brunt-event", "brunt-master", "brunt-parm", "brunt-plan", "brunt-report", "brunt-worker"]),
 ];
@@ -156,13 +156,19 @@ fn only_the_binary_prints() {
 
 #[test]
 fn files_have_one_idea() {
-    for (name, _) in ARROWS {
-        for path in sources_of(name) {
-            let text = fs::read_to_string(&path).unwrap();
-            assert!(text.lines().count() <= LONGEST_FILE, "{} is longer than {LONGEST_FILE} lines", path.display());
-            assert!(text.starts_with("//!"), "{} does not say what it is", path.display());
-            let base = path.file_name().unwrap().to_string_lossy();
-            assert!(base != "mod.rs" && !base.starts_with("util"), "{}", path.display());
+    let mut wrong = Vec::new();
+    for path in ARROWS.iter().flat_map(|(name, _)| sources_of(name)) {
+        let text = fs::read_to_string(&path).unwrap();
+        let base = path.file_name().unwrap().to_string_lossy().into_owned();
+        if text.lines().count() > LONGEST_FILE {
+            wrong.push(format!("{} is longer than {LONGEST_FILE} lines", path.display()));
+        }
+        if !text.starts_with("//!") {
+            wrong.push(format!("{} does not say what it is", path.display()));
+        }
+        if base == "mod.rs" || base.starts_with("util") {
+            wrong.push(format!("{} has a name that says nothing", path.display()));
         }
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

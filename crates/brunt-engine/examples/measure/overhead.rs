@@ -63,7 +63,8 @@ fn engine_round(path: &str, lanes: u32, size: u64) -> (f64, f64) {
 /// CPU and response time of the bare loop, the measuring one, and the engine.
 type Round = [(f64, f64); 3];
 
-fn median(mut all: Vec<f64>) -> f64 {
+/// The middle one.
+pub fn median(mut all: Vec<f64>) -> f64 {
     all.sort_by(f64::total_cmp);
     all[all.len() / 2]
 }

@@ -83,11 +83,16 @@ pub struct Done {
     pub cpu_ns: f64,
 }
 
-/// Runs a share.
+/// Runs a share with the usual options.
 pub fn run(share: WorkerShare) -> Done {
+    run_with(share, EngineOptions::default())
+}
+
+/// Runs a share.
+pub fn run_with(share: WorkerShare, options: EngineOptions) -> Done {
     let (tx, rx) = channel();
     let events = Box::new(move |event| tx.send(event).unwrap());
-    let prepared = Engine::prepare(share, EngineOptions::default(), events).unwrap();
+    let prepared = Engine::prepare(share, options, events).unwrap();
     let before = cpu_ns();
     let running = prepared.start(Instant::now());
     let mut done = Done::default();

@@ -38,11 +38,11 @@ impl Cursor {
     fn place(&mut self, at: u64, len: u64) -> (u64, u64) {
         let mut len = len.min(self.area.high.saturating_sub(at));
         let mut lba = at;
-        if let Some(wrap) = self.area.wrap.filter(|w| *w > 0) {
-            if at < wrap {
-                len = len.min(wrap - at);
+        if let Some(wrap) = self.area.wrap.filter(|w| w.at > 0) {
+            if at < wrap.at {
+                len = len.min(wrap.at - at);
             } else {
-                lba = at - wrap;
+                lba = at - wrap.at + wrap.to;
             }
         }
         self.next = at + len;

@@ -1,7 +1,7 @@
 //! The worked expectations of `docs/vdbench/raw.md` §8 and §11, and the invariants of every stream.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use brunt_plan::work::{Area, Generator, Seek, Xfer};
+use brunt_plan::work::{Area, Generator, Seek, Wrap, Xfer};
 use proptest::prelude::*;
 
 use super::{Access, AddressStream, BATCH};
@@ -97,7 +97,7 @@ fn hits_and_misses_keep_apart_and_have_their_own_cursors() {
 
 #[test]
 fn range_90_110_wraps_to_the_start() {
-    let wrapped = Area { low: 9_437_184, high: 11 * M, wrap: Some(10 * M) };
+    let wrapped = Area { low: 9_437_184, high: 11 * M, wrap: Some(Wrap { at: 10 * M, to: 0 }) };
     let g = generator(Xfer::Fixed(64 * K), Seek::Percent(0.0), wrapped);
     let got = lbas(&g, 33);
     let wanted: Vec<u64> = (144..160).chain(0..16).chain([144]).map(|b| b * 64 * K).collect();
@@ -106,8 +106,35 @@ fn range_90_110_wraps_to_the_start() {
 }
 
 #[test]
+fn a_raw_range_90_110_wraps_behind_the_head() {
+    let wrapped = Area { low: 9_437_184, high: 11 * M - 64 * K, wrap: Some(Wrap { at: 10 * M, to: 64 * K }) };
+    let mut g = generator(Xfer::Fixed(64 * K), Seek::Percent(0.0), wrapped);
+    let got = lbas(&g, 32);
+    let wanted: Vec<u64> = (144..160).chain(1..16).chain([144]).map(|b| b * 64 * K).collect();
+    assert_eq!(got, wanted);
+    assert_eq!((got[15], got[16], got[30]), (10_420_224, 65_536, 983_040));
+    // Every way to choose an address keeps off the head.
+    let ways: [&dyn Fn(&mut Generator); 5] = [
+        &|g| g.seek = Seek::Percent(100.0),
+        &|g| g.seek = Seek::Poisson { mid: 3.0 },
+        &|g| g.hotband = Some(wrapped),
+        &|g| g.align = Some(4 * K),
+        &|g| g.stride = Some((0, 128 * K)),
+    ];
+    for way in ways {
+        (g.seek, g.hotband, g.align, g.stride) = (Seek::Percent(60.0), None, None, None);
+        g.xfer = Xfer::Range { min: 4 * K, max: 64 * K, align: 4 * K };
+        way(&mut g);
+        let all: Vec<Access> = stream(&g).take(5000).collect();
+        assert!(all.iter().all(|a| a.lba >= 64 * K && a.lba + a.len <= 10 * M), "{g:?}");
+        assert!(all.iter().all(|a| a.lba >= 9_437_184 || a.lba + a.len <= M), "{g:?}");
+        assert!(all.iter().any(|a| a.lba < M), "{g:?}");
+    }
+}
+
+#[test]
 fn a_block_at_the_wrap_is_shortened() {
-    let wrapped = Area { low: 0, high: 20 * K, wrap: Some(10 * K) };
+    let wrapped = Area { low: 0, high: 20 * K, wrap: Some(Wrap { at: 10 * K, to: 0 }) };
     let g = generator(Xfer::Fixed(4 * K), Seek::Percent(0.0), wrapped);
     let got: Vec<_> = stream(&g).take(4).map(|a| (a.lba, a.len)).collect();
     assert_eq!(got, [(0, 4 * K), (4 * K, 4 * K), (8 * K, 2 * K), (0, 4 * K)]);

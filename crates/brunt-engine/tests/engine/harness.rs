@@ -135,7 +135,7 @@ pub fn run_watched(share: WorkerShare, mut watch: impl FnMut(&WorkerEvent, &Runn
             WorkerEvent::SequentialDone => {
                 assert_eq!(told.sequential_done.replace(told.samples.len()), None);
             }
-            WorkerEvent::Fatal(text) => panic!("{text}"),
+            WorkerEvent::Fatal(_) | WorkerEvent::Outstanding { .. } => panic!("{event:?}"),
             WorkerEvent::Drained => break,
         }
     }

@@ -3,5 +3,6 @@
 
 mod harness;
 mod paced;
+mod removal;
 mod sync;
 mod virtual_clock;

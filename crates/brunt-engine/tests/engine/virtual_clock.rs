@@ -2,7 +2,9 @@
 
 use brunt_engine::address::AddressStream;
 use brunt_engine::{EngineError, EngineOptions};
-use brunt_plan::work::{Arrivals, Control, IoErrorKind, Seek, SimSpec, WorkerEvent, Xfer};
+use brunt_plan::work::{
+    Area, Arrivals, Control, Generator, IoErrorKind, Seek, SimSpec, Target, WorkerEvent, Wrap, Xfer,
+};
 
 use brunt_stats::Cell;
 use proptest::prelude::*;
@@ -264,6 +266,12 @@ fn a_share_that_cannot_be_run_is_refused() {
     let mut writes = share(Some(1), vec![file(0, 1, "/dev/null", M)], vec![generator(0)]);
     writes.generators[0].read_pct = 0.0;
     assert!(refused(writes).contains("open for reading"));
+    let raw = Target { raw: true, ..sim(0, 1, spec()) };
+    let beyond = Area { low: 90 * M, high: 110 * M, wrap: Some(Wrap { at: 100 * M, to: 0 }) };
+    for miss in [area(0, M), beyond] {
+        let head = share(Some(1), vec![raw.clone()], vec![Generator { miss, ..generator(0) }]);
+        assert!(refused(head).contains("generator 0 touches byte 0 of raw sd sd1"));
+    }
 }
 
 #[test]

@@ -86,15 +86,23 @@ async fn a_command_runs_on_the_machine_of_the_master_before_the_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn remove_device_goes_on_and_says_what_an_agent_cannot_do() {
+async fn remove_device_drops_the_sd_once_and_goes_on() {
     let start = [vec![failure(0, 512), failure(0, 1024)], seconds(0, 1..=4, 100), vec![drained(0)]].concat();
-    let order = play(DataErrors::RemoveDevice, Script { start, ..Script::default() }).await.order_of_runs();
+    let script = Script { start, ..Script::default() };
+    let mut plan = with(DataErrors::RemoveDevice);
+    plan.settings.timeout = vec!["2".into()];
+    let mut stage = Stage::new(plan, vec![vec![script]]);
+    stage.deaf = true;
+    let played = stage.play().await;
+    let order = played.order_of_runs();
     let expected = [
         "run 0 rd1 100",
         "failed /f1 512",
-        "remove-device: data_errors=remove_device: the failing SD stays in use on localhost: the agent cannot drop an SD in a running run",
+        "remove-device: data_errors=remove_device: sd=sd1 gets no more I/O, the other SDs go on",
+        "remove-device: data_errors=remove_device: the failing SD stays in use on localhost: no answer from the agent: it is deaf",
         "failed /f1 1024",
     ];
-    assert_eq!(order[..4], expected);
+    assert_eq!(order[..5], expected);
     assert!(order.contains(&"end Elapsed complete=true intervals=4 errors=2".to_owned()));
+    assert_eq!(played.calls.iter().filter(|c| c.as_str() == "0 drop sd 0").count(), 1);
 }

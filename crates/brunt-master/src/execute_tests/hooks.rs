@@ -84,6 +84,15 @@ async fn a_hook_that_fails_may_only_warn() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_hook_that_fails_may_stop_vdbench_too() {
+    let mut stage = Stage::new(hooked(), vec![vec![whole(2, 1), whole(2, 1)]]);
+    stage.hook_status = 3;
+    stage.options.as_vdbench = true;
+    stage.plan.settings.misc = vec![("hook_failure".into(), "error".into())];
+    assert_eq!(stage.play().await.outcome.abort, Some(AbortCause::Hook));
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_last_hook_follows_an_abort_but_not_an_interrupt() {
     let mut plan = hooked();
     plan.settings.data_errors = brunt_parm::ast::DataErrors::Limit { count: 1, seconds: None };
@@ -111,4 +120,20 @@ async fn no_hook_runs_when_the_set_up_fails() {
     let hooks: Vec<_> = played.order().into_iter().filter(|e| e.starts_with("hook")).collect();
     assert!(hooks.is_empty(), "{hooks:?}");
     assert_eq!(played.outcome.abort, Some(AbortCause::Setup));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_hook_leaves_in_the_background_holds_nothing_up() {
+    let mut plan = hooked();
+    plan.settings.startcmd = vec![hook("sleep 300 & echo $!", None)];
+    let started = std::time::Instant::now();
+    let played = Stage::new(plan, vec![vec![whole(2, 1), whole(2, 1)]]).play().await;
+    let pid = played.events.iter().find_map(|e| match e {
+        brunt_event::Event::Hook { lines, .. } => lines.first().and_then(|line| line.parse().ok()),
+        _ => None,
+    });
+    let pid = nix::unistd::Pid::from_raw(pid.expect("the hook has told its child"));
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL).expect("it still runs");
+    assert!(started.elapsed().as_secs() < 150);
+    assert!(played.outcome.complete);
 }

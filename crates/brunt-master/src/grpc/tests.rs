@@ -69,6 +69,10 @@ impl Agent for Fake {
         Err(Status::internal("it broke"))
     }
 
+    async fn drop_sd(&self, _: Request<v1::DropSdRequest>) -> Answer<v1::DropSdReply> {
+        Ok(Response::new(v1::DropSdReply {}))
+    }
+
     async fn run_hook(&self, _: Request<v1::RunHookRequest>) -> Answer<v1::RunHookReply> {
         Err(Status::unavailable(""))
     }

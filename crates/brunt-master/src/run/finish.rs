@@ -38,6 +38,7 @@ impl<L: HostLink> Run<'_, '_, L> {
             intervals: self.merger.completed(),
             end,
             complete,
+            short: self.totals.is_short(),
             sd_hists,
             wd_hists,
             worker_hists,

@@ -52,6 +52,7 @@ impl HostLink for Player {
             writable: true,
             identity: Some(q.lun.clone()),
             block_size: None,
+            timeout_s: None,
             refusals: vec![],
             warnings: vec![],
         };
@@ -75,6 +76,10 @@ impl HostLink for Player {
     async fn stop(&self, _after: Option<u32>) -> Result<(), LinkError> {
         let rest = std::mem::take(&mut *self.rest.lock().unwrap());
         rest.into_iter().for_each(|event| self.send(event));
+        Ok(())
+    }
+
+    async fn drop_sd(&self, _sd: u32) -> Result<(), LinkError> {
         Ok(())
     }
 

@@ -66,7 +66,12 @@ pub(super) const TABLE: &[Keyword] = &[
         Form::Special("host_detail | slave_detail | no_sd_detail | no_fsd_detail | (…)"),
         "more or fewer report files",
     ),
-    kw("report_run_totals", Form::YesNo, "print the totals of all runs again at the end").default("no"),
+    kw(
+        "report_run_totals",
+        Form::YesNo,
+        "keep totals of the whole execution in totals_optional.html, rewritten after every interval",
+    )
+    .default("no"),
     kw("histogram", Form::Special("(default,20,40,…) | (default,suppress)"), "bounds of the response time histogram"),
     kw("psrset", Form::Numbers, "Solaris processor sets").accepted("it is for Solaris only"),
     kw("auxreport", Form::Texts, "reports made by a Java class").accepted("there are no Java plug-ins"),

@@ -2,7 +2,7 @@
 
 use crate::plan::{Run, RunKind, Workload};
 use crate::resolve::Lun;
-use crate::work::{Area, Seek};
+use crate::work::{Area, Seek, Wrap};
 
 /// What an area is cut from.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -78,12 +78,17 @@ pub(crate) fn areas(space: &Space, claim: &Claim) -> Result<Areas, String> {
     let high = bound(hi, 200.0, space.size);
     let largest = space.largest.max(1);
     let whole = space.size - space.size % largest;
+    let head = if space.raw { largest } else { 0 };
     let cut = |low: u64, high: u64| {
         let low = low - low % largest;
-        let head = if low == 0 && space.raw { largest } else { 0 };
         let low = low.max(head).saturating_add(space.offset);
         let high = high - high % largest;
-        Area { low, high, wrap: (high > whole).then_some(whole) }
+        if high <= whole {
+            return Area { low, high, wrap: None };
+        }
+        // What is beyond the end goes on behind the head, and ends where it would without one.
+        let high = high.saturating_sub(head).max(whole);
+        Area { low, high, wrap: (high > whole).then_some(Wrap { at: whole, to: head }) }
     };
     let miss = cut(base.saturating_add(claim.hit_area), high);
     wide_enough(&miss, largest, "it", space, claim)?;
@@ -258,9 +263,21 @@ mod tests {
     #[test]
     fn a_range_beyond_the_end_wraps() {
         let miss = areas(&file(K64), &claim(90.0, 110.0)).unwrap().miss;
-        assert_eq!(miss, Area { low: 9_437_184, high: 11_534_336, wrap: Some(TEN_MEGABYTES) });
+        assert_eq!(miss, Area { low: 9_437_184, high: 11_534_336, wrap: Some(Wrap { at: TEN_MEGABYTES, to: 0 }) });
         let to_the_end = areas(&file(K64), &Claim { eof: true, ..claim(90.0, 110.0) }).unwrap().miss;
         assert_eq!(to_the_end, Area { low: 9_437_184, high: TEN_MEGABYTES, wrap: None });
+    }
+
+    #[test]
+    fn a_raw_range_beyond_the_end_wraps_behind_the_head() {
+        let raw = Space { raw: true, ..file(K64) };
+        let miss = areas(&raw, &claim(90.0, 110.0)).unwrap().miss;
+        // The last tenth, then 65536 to 1048576: the first tenth without its head.
+        assert_eq!(miss, Area { low: 9_437_184, high: 11_468_800, wrap: Some(Wrap { at: TEN_MEGABYTES, to: K64 }) });
+        assert_eq!(miss.first_byte(), K64);
+        // One head beyond the end is nothing but head.
+        let only_head = areas(&raw, &claim(90.0, 100.7)).unwrap().miss;
+        assert_eq!(only_head, Area { low: 9_437_184, high: TEN_MEGABYTES, wrap: None });
     }
 
     #[test]
@@ -316,7 +333,11 @@ mod tests {
                     prop_assert!(area.low >= head);
                     match area.wrap {
                         None => prop_assert!(area.high <= size),
-                        Some(wrap) => prop_assert!(wrap <= size && area.high < area.low + size + space.largest),
+                        Some(wrap) => {
+                            prop_assert!(wrap.at <= size && wrap.to == head);
+                            // No byte twice: what wraps ends before the area begins, up to rounding.
+                            prop_assert!(area.high - wrap.at + wrap.to < area.low + space.largest);
+                        }
                     }
                 }
                 if let Some(hit) = areas.hit {

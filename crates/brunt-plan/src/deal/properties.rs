@@ -130,7 +130,7 @@ proptest! {
                     let target = &share.targets[generator.target as usize];
                     prop_assert!(target.threads > 0);
                     let inside = |area: &Area| {
-                        area.low < area.high && area.wrap.map_or(area.high <= target.size, |wrap| wrap <= target.size)
+                        area.low < area.high && area.wrap.map_or(area.high <= target.size, |wrap| wrap.at <= target.size)
                     };
                     prop_assert!(inside(&generator.miss), "{:?}", generator);
                     prop_assert!(generator.hit.iter().all(inside), "{:?}", generator);

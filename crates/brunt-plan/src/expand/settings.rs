@@ -12,8 +12,6 @@ use crate::sim;
 
 /// Errors that end an execution when `data_errors=` says nothing (`docs/vdbench/raw.md` §3).
 const DEFAULT_ERRORS: u64 = 50;
-/// `ios_per_jvm=` when it says nothing.
-const DEFAULT_IOS_PER_JVM: f64 = 100_000.0;
 /// Keys of `misc=` (`docs/vdbench/decisions.md`), without those of simulated devices.
 const MISC_KEYS: [&str; 14] = [
     "engine",
@@ -59,7 +57,7 @@ pub(crate) fn expand(file: &ParmFile, options: &Options, sds: &Sds, log: &mut Lo
         monitor: text(&general.monitor),
         abort_failed_skew: general.abort_failed_skew.as_ref().map(|a| a.value),
         repeat: options.repeat.or(general.repeat.as_ref().map(|r| r.value)),
-        ios_per_jvm: general.ios_per_jvm.as_ref().map_or(DEFAULT_IOS_PER_JVM, |i| i.value),
+        ios_per_jvm: general.ios_per_jvm.as_ref().map(|i| i.value),
         timeout: words(&general.timeout),
         misc: general.misc.iter().map(|(k, v)| (k.value.clone(), v.value.clone())).collect(),
         seed: options.seed,

@@ -68,6 +68,7 @@ impl From<LunFacts> for v1::LunFacts {
             writable: facts.writable,
             identity: facts.identity,
             block_size: facts.block_size,
+            timeout_s: facts.timeout_s,
             refusals: facts.refusals,
             warnings: facts.warnings,
         }
@@ -86,6 +87,7 @@ impl TryFrom<v1::LunFacts> for LunFacts {
             writable: facts.writable,
             identity: facts.identity,
             block_size: facts.block_size,
+            timeout_s: facts.timeout_s,
             refusals: facts.refusals,
             warnings: facts.warnings,
         })

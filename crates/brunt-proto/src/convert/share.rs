@@ -1,6 +1,6 @@
 //! [`WorkerShare`] and what is in it.
 
-use brunt_plan::work::{Area, Arrivals, Control, Generator, OpenFlag, Seek, SimSpec, Target, WorkerShare, Xfer};
+use brunt_plan::work::{Area, Arrivals, Control, Generator, OpenFlag, Seek, SimSpec, Target, WorkerShare, Wrap, Xfer};
 
 use super::{all, each};
 use crate::error::{WireError, need};
@@ -309,12 +309,14 @@ impl TryFrom<v1::Seek> for Seek {
 
 impl From<Area> for v1::Area {
     fn from(area: Area) -> Self {
-        Self { low: area.low, high: area.high, wrap: area.wrap }
+        let wrap = area.wrap.map(|wrap| v1::Wrap { at: wrap.at, to: wrap.to });
+        Self { low: area.low, high: area.high, wrap }
     }
 }
 
 impl From<v1::Area> for Area {
     fn from(area: v1::Area) -> Self {
-        Self { low: area.low, high: area.high, wrap: area.wrap }
+        let wrap = area.wrap.map(|wrap| Wrap { at: wrap.at, to: wrap.to });
+        Self { low: area.low, high: area.high, wrap }
     }
 }

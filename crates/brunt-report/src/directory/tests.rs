@@ -1,3 +1,5 @@
+//! Output directories: names, old reports, files that cannot be written.
+
 #![allow(clippy::unwrap_used)]
 
 use super::*;
@@ -41,8 +43,10 @@ fn old_reports_go_and_other_files_stay() {
         fs::write(temp.path().join(name), "old").unwrap();
     }
     open(temp.path());
-    let left: Vec<_> = fs::read_dir(temp.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
-    assert_eq!(left, ["notes.txt"]);
+    let mut left: Vec<_> = fs::read_dir(temp.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+    left.sort();
+    assert_eq!(left, [EVENTS, "notes.txt"]);
+    assert_eq!(fs::read_to_string(temp.path().join(EVENTS)).unwrap(), "");
 }
 
 #[test]
@@ -64,6 +68,24 @@ fn tod_is_date_and_time() {
 }
 
 #[test]
+fn tod_and_plus_go_together() {
+    let temp = tempfile::tempdir().unwrap();
+    let asked = format!("{}/out.tod+", temp.path().display());
+    for expected in ["out.261130.133045001", "out.261130.133045002"] {
+        let directory = Directory::open(&asked, AT, "").unwrap();
+        assert_eq!(directory.path().file_name().unwrap(), expected);
+    }
+}
+
+#[test]
+fn a_directory_that_takes_no_files_is_refused() {
+    let temp = tempfile::tempdir().unwrap();
+    fs::create_dir(temp.path().join(EVENTS)).unwrap(); // root may write everywhere else
+    let error = Directory::open(temp.path().to_str().unwrap(), AT, "").unwrap_err().to_string();
+    assert!(error.starts_with("cannot write '") && error.contains("/events.ndjson'"), "{error}");
+}
+
+#[test]
 fn a_file_in_the_way_is_named() {
     let temp = tempfile::tempdir().unwrap();
     let path = temp.path().join("out");
@@ -81,7 +103,7 @@ fn pieces_are_appended_and_replaced() {
     directory.write(&[replace("first\n"), replace("second\n")]).unwrap();
     assert_eq!(fs::read_to_string(temp.path().join("a.html")).unwrap(), "1\n2\n");
     assert_eq!(fs::read_to_string(temp.path().join("b.html")).unwrap(), "second\n");
-    assert_eq!(fs::read_dir(temp.path()).unwrap().count(), 2);
+    assert_eq!(fs::read_dir(temp.path()).unwrap().count(), 3, "and {EVENTS}");
 }
 
 #[test]

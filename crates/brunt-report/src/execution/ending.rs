@@ -38,8 +38,10 @@ impl Execution {
             let count = format!("Total Data Validation or I/O error count: {}", commas(io_errors));
             ["*", &count, "*"].iter().for_each(|line| self.say(sink, at_ms, ALL, line));
         }
-        // Problems of the file were shown with their places; under our own name that is enough.
-        let shown = matches!(cause, AbortCause::Parameters | AbortCause::Usage) && self.seen.diagnostic;
+        // Problems of the file and its devices were shown with their places; under our own name that is enough.
+        let early =
+            matches!(cause, AbortCause::Parameters | AbortCause::Usage | AbortCause::Setup | AbortCause::Safety);
+        let shown = early && self.seen.diagnostic;
         let to = if shown && !self.context.opened.as_vdbench { LOG } else { CONSOLE };
         ["", text, ""].iter().for_each(|line| self.say(sink, at_ms, to, line));
         match (self.context.opened.as_vdbench, shown) {

@@ -1,3 +1,5 @@
+//! Rows, byte for byte as the reference prints them.
+
 #![allow(clippy::unwrap_used)]
 
 use proptest::prelude::*;

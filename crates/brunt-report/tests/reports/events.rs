@@ -62,7 +62,7 @@ fn messages() -> Vec<Event> {
         },
         Event::WorkerLog { worker: 0, worker_ms: START_MS, text: text() },
         Event::Notice { level: NoticeLevel::Warning, code: "page-cache".into(), text: text() },
-        Event::Diagnostic { text: text() },
+        Event::Diagnostic { text: text(), fatal: true },
         Event::Interrupted { signal: 15 },
         Event::WorkerLost { worker: 0, text: text() },
         Event::Aborted { cause: AbortCause::Stuck, text: text(), io_errors: 2 },

@@ -124,26 +124,16 @@ fn every_page_announces_every_run_and_links_to_it() {
 }
 
 #[test]
-fn a_run_of_one_interval_averages_nothing() {
-    let out = simple(Compat::V50407, &[planned_run("rd1", &[])], 1);
-    let row = rows(&out.console).pop().unwrap();
-    assert_eq!(row.label, "avg_2-1");
-    assert_eq!(
-        row.numbers,
-        ["0.0", "0.00", "0", "0.00", "0.000", "0.000", "0.000", "0.00", "0.00", "0.000", "0.0", "NaN", "NaN"]
-    );
-    let fields = flat(out.file("flatfile.html")).pop().unwrap();
-    assert_eq!((fields["rate"].as_str(), fields["cpu_used"].as_str()), ("0", "NaN"));
-    assert!(out.file("histogram.html").ends_with("No statistics generated for this run.\n"));
-}
-
-#[test]
-fn the_older_layout_shows_the_only_interval() {
-    let out = simple(Compat::V50406, &[planned_run("rd1", &[])], 1);
-    let all = rows(&out.console);
-    assert_eq!(all[1].label, "avg_2-1");
-    assert_eq!(all[0].numbers, all[1].numbers);
-    assert_eq!(all[0].numbers[0], "100.00");
+fn a_run_of_one_interval_averages_that_one() {
+    for compat in [Compat::V50407, Compat::V50406] {
+        let out = simple(compat, &[planned_run("rd1", &[])], 1);
+        let all = rows(&out.console);
+        assert_eq!(all[1].label, "avg_2-1");
+        assert_eq!(all[0].numbers, all[1].numbers);
+        let fields = flat(out.file("flatfile.html"));
+        assert_eq!(fields[0]["rate"], fields[1]["rate"]);
+        assert!(!out.file("histogram.html").contains("No statistics"));
+    }
 }
 
 #[test]
@@ -360,7 +350,8 @@ fn problems_of_the_file_are_shown_once_under_our_own_name() {
     for as_vdbench in [false, true] {
         let mut stream = Stream::new(Compat::V50407, planned(&ONE, &[], &[], &[]));
         opened(&mut stream).as_vdbench = as_vdbench;
-        stream.push(Event::Diagnostic { text: "error[unknown-keyword]: unknown keyword `banana`\n".into() });
+        let shown = "error[unknown-keyword]: unknown keyword `banana`\n".to_owned();
+        stream.push(Event::Diagnostic { text: shown, fatal: true });
         let text = "Unknown keyword: banana".to_owned();
         stream.push(Event::Aborted { cause: AbortCause::Parameters, text, io_errors: 0 });
         let out = output(&stream.close(157));
@@ -369,6 +360,20 @@ fn problems_of_the_file_are_shown_once_under_our_own_name() {
         assert_eq!(out.console.contains(" Unknown keyword: banana\n"), as_vdbench);
         assert!(out.file("logfile.html").contains(" Unknown keyword: banana\n"));
         assert_eq!(states(&out), ["Shutting down slaves", "Abort requested: Unknown keyword: banana"]);
+    }
+}
+
+#[test]
+fn a_note_of_the_file_does_not_hide_why_a_set_up_failed() {
+    for fatal in [false, true] {
+        let mut stream = Stream::new(Compat::V50407, planned(&ONE, &[], &[], &[]));
+        opened(&mut stream).as_vdbench = false;
+        stream.push(Event::Diagnostic { text: "said before".to_owned(), fatal });
+        let text = "lun=/x does not exist".to_owned();
+        stream.push(Event::Aborted { cause: AbortCause::Setup, text, io_errors: 0 });
+        let out = output(&stream.close(4));
+        assert_eq!(out.stderr.contains("error: lun=/x does not exist"), !fatal);
+        assert_eq!(out.console.contains(" lun=/x does not exist\n"), !fatal);
     }
 }
 
@@ -428,7 +433,7 @@ fn early_ends_are_states_too() {
 fn busy_processors_and_missed_skew_are_boxed() {
     let run = planned_run("rd1", &[]);
     let mut plan = planned(&ONE, &["sd1"], &["wd1", "wd2"], std::slice::from_ref(&run));
-    plan.ios_per_worker = 50.0;
+    plan.ios_per_worker = Some(50.0);
     let mut stream = Stream::new(Compat::V50407, plan);
     stream.set_up();
     let ios = [reads(0, 0, 0, 60), reads(0, 1, 0, 40)].concat();

@@ -145,6 +145,7 @@ impl Stream {
             intervals: intervals.len() as u32,
             end,
             complete: !matches!(end, RunEnd::Errors | RunEnd::Signal | RunEnd::WorkerLost | RunEnd::Stuck),
+            short: intervals.len() as u32 <= started.warmup_intervals,
             sd_hists: by(started.sds.len(), |io| io.sd),
             wd_hists: by(started.workloads.len(), |io| io.wd),
             worker_hists: by(workers, |io| io.worker),
@@ -204,7 +205,7 @@ pub fn planned(hosts: &[(&str, u32)], sds: &[&str], wds: &[&str], runs: &[Planne
         wds: wds.iter().map(|name| (*name).to_owned()).collect(),
         wd_reports: wds.len() > 1,
         runs: runs.to_vec(),
-        ios_per_worker: 100_000.0,
+        ios_per_worker: Some(100_000.0),
         ..Planned::default()
     }
 }

@@ -6,29 +6,37 @@ use brunt_stats::CpuTicks;
 #[derive(Debug, Default)]
 pub struct CpuMeter {
     worker: Option<u32>,
+    virtual_clock: bool,
     before: Option<CpuTicks>,
+    under_way: bool,
 }
 
 impl CpuMeter {
-    /// A new run, whose samples of `worker` carry the times.
-    pub fn prepare(&mut self, worker: Option<u32>) {
-        *self = Self { worker, before: None };
+    /// A new run, whose samples of `worker` carry the times. On a virtual clock the processors of the host have no
+    /// meaning: no tick passes there.
+    pub fn prepare(&mut self, worker: Option<u32>, virtual_clock: bool) {
+        *self = Self { worker, virtual_clock, before: read(), under_way: false };
     }
 
-    /// The run begins.
+    /// The run begins. An interval that was quicker than this call has begun with the preparation.
     pub fn start(&mut self) {
-        self.before = read();
+        if !self.under_way {
+            self.before = read();
+        }
     }
 
-    /// Times since the start or the interval before; all zero when no tick has passed (on a virtual clock). `None` for
-    /// all other workers, and without `/proc/stat`.
+    /// Times since the start or the interval before. `None` for all other workers, and without `/proc/stat`.
     pub fn interval(&mut self, worker: u32) -> Option<CpuTicks> {
         if self.worker != Some(worker) {
             return None;
         }
-        let before = self.before.take();
+        self.under_way = true;
+        let before = self.before.take()?;
         self.before = read();
-        Some(difference(&self.before?, &before?))
+        if self.virtual_clock {
+            return Some(CpuTicks::default());
+        }
+        Some(difference(&self.before?, &before))
     }
 }
 
@@ -92,11 +100,28 @@ mod tests {
     #[test]
     fn only_the_chosen_worker_carries_them() {
         let mut meter = CpuMeter::default();
-        meter.prepare(Some(1));
-        assert_eq!(meter.interval(1), None, "there was no start");
-        meter.start();
+        assert_eq!(meter.interval(1), None, "nothing was prepared");
+        meter.prepare(Some(1), false);
         meter.before = Some(CpuTicks::default());
         assert_eq!(meter.interval(0), None);
         assert!(meter.interval(1).unwrap().idle > 0);
+    }
+
+    #[test]
+    fn a_late_start_does_not_lose_the_first_interval() {
+        let mut meter = CpuMeter::default();
+        meter.prepare(Some(0), false);
+        assert!(meter.interval(0).is_some());
+        let before = meter.before;
+        meter.start();
+        assert_eq!(meter.before, before, "the second interval begins where the first ended");
+    }
+
+    #[test]
+    fn no_tick_passes_on_a_virtual_clock() {
+        let mut meter = CpuMeter::default();
+        meter.prepare(Some(0), true);
+        meter.before = Some(CpuTicks::default());
+        assert_eq!(meter.interval(0), Some(CpuTicks::default()));
     }
 }

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use brunt_proto::stdio::Keepalive;
 
+use super::cores;
+
 /// How an agent is to be.
 #[derive(Debug, Clone)]
 pub struct AgentOptions {
@@ -43,7 +45,7 @@ pub enum OptionsError {
 
 impl AgentOptions {
     /// Reads the arguments behind the word `agent` or `worker`:
-    /// `--stdio --marker HEX --label NAME [--workers N] [--cores 0,1,…]`.
+    /// `--stdio --marker HEX --label NAME [--workers N] [--cores 0-3,8]`.
     ///
     /// # Errors
     /// See [`OptionsError`].
@@ -86,9 +88,9 @@ impl AgentOptions {
                 Ok(workers) if workers > 0 => self.workers = workers,
                 _ => return Err(OptionsError::Value(name, value)),
             },
-            _ => match value.split(',').map(str::parse).collect() {
-                Ok(cores) => self.cores = cores,
-                Err(_) => return Err(OptionsError::Value(name, value)),
+            _ => match cores::parse(&value) {
+                Some(cores) => self.cores = cores,
+                None => return Err(OptionsError::Value(name, value)),
             },
         }
         Ok(())
@@ -106,9 +108,9 @@ mod tests {
 
     #[test]
     fn arguments_are_read() {
-        let options = parse("--stdio --label hosta --workers 3 --marker ff00 --cores 0,2").unwrap();
+        let options = parse("--stdio --label hosta --workers 3 --marker ff00 --cores 0-1,3").unwrap();
         assert_eq!((options.label.as_str(), options.workers, options.marker.as_str()), ("hosta", 3, "ff00"));
-        assert_eq!(options.cores, [0, 2]);
+        assert_eq!(options.cores, [0, 1, 3]);
     }
 
     #[test]
@@ -116,6 +118,7 @@ mod tests {
         assert_eq!(parse("--label a --marker b").unwrap_err().to_string(), "`--stdio` is missing");
         assert_eq!(parse("--stdio --label").unwrap_err().to_string(), "`--label` needs a value");
         assert_eq!(parse("--workers 0").unwrap_err().to_string(), "`--workers` cannot have the value `0`");
+        assert_eq!(parse("--cores 3-1").unwrap_err().to_string(), "`--cores` cannot have the value `3-1`");
         assert_eq!(parse("--port 1").unwrap_err().to_string(), "unknown argument `--port`");
     }
 }

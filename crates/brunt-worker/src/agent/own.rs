@@ -1,5 +1,6 @@
 //! The worker of this process: one engine, one run after the other.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -63,6 +64,8 @@ pub struct OwnWorker {
     set_busy: Arc<watch::Sender<bool>>,
     /// When the run should be over.
     end: watch::Sender<Option<Instant>>,
+    /// SDs that get no I/O any more.
+    dropped: Mutex<BTreeSet<u32>>,
 }
 
 impl OwnWorker {
@@ -83,6 +86,7 @@ impl OwnWorker {
             busy,
             set_busy: Arc::clone(&set_busy),
             end,
+            dropped: Mutex::default(),
         };
         tokio::spawn(async move {
             while let Some(event) = from_engine.recv().await {
@@ -148,6 +152,7 @@ impl OwnWorker {
                 let timed = Timed { start: at, length };
                 self.set_busy.send_replace(true);
                 self.end.send_replace(timed.end());
+                self.dropped().iter().for_each(|sd| work.drop_sd(*sd));
                 *stage = Stage::Running(work.start(at), timed);
                 Ok(())
             }
@@ -175,6 +180,19 @@ impl OwnWorker {
             }
             Stage::Idle | Stage::Preparing | Stage::Spared | Stage::Joining => {}
         }
+    }
+
+    /// Starts no more I/O to an SD, in the run that goes on and in later ones.
+    pub fn drop_sd(&self, sd: u32) {
+        let stage = self.stage();
+        self.dropped().insert(sd);
+        if let Stage::Running(work, _) = &*stage {
+            work.drop_sd(sd);
+        }
+    }
+
+    fn dropped(&self) -> MutexGuard<'_, BTreeSet<u32>> {
+        self.dropped.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Ends the work at once and waits until it has drained, or for `limit`.
@@ -349,6 +367,30 @@ mod tests {
             }
         }
         assert_eq!(last, WorkerEvent::Drained);
+    }
+
+    #[tokio::test]
+    async fn a_dropped_sd_gets_no_io_in_this_run_nor_in_later_ones() {
+        let (worker, mut outgoing) = worker();
+        worker.prepare(Some(share(false, None))).await.unwrap();
+        worker.start(Instant::now()).unwrap();
+        worker.drop_sd(4);
+        worker.end(Duration::from_secs(30)).await;
+        worker.prepare(Some(share(true, Some(2)))).await.unwrap();
+        worker.start(Instant::now()).unwrap();
+        let (mut drained, mut idle) = (0, 0);
+        while drained < 2 {
+            match event(&mut outgoing).await {
+                WorkerEvent::Drained => drained += 1,
+                WorkerEvent::Interval(sample) if drained == 1 => {
+                    assert_eq!(sample.pairs, []);
+                    idle += 1;
+                }
+                WorkerEvent::Interval(_) => {}
+                other => panic!("{other:?}"),
+            }
+        }
+        assert_eq!(idle, 2);
     }
 
     #[tokio::test]

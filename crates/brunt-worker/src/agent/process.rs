@@ -104,6 +104,12 @@ impl ProcessWorker {
         result.map(drop).map_err(|status| self.failed(status))
     }
 
+    /// Starts no more I/O to an SD.
+    pub async fn drop_sd(&self, sd: u32) -> Result<(), String> {
+        let result = self.client.clone().drop_sd(v1::DropSdRequest { sd }).await;
+        result.map(drop).map_err(|status| self.failed(status))
+    }
+
     /// Ends work and process, waits for it, and kills it when it does not end.
     pub async fn end(&self) {
         self.ending.store(true, Ordering::Relaxed);

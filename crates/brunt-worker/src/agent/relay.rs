@@ -28,8 +28,8 @@ impl Relay {
     }
 
     /// Begins a run: from now on the samples of `worker` carry the CPU times of the host.
-    pub fn prepare(&self, worker: Option<u32>) {
-        self.meter().prepare(worker);
+    pub fn prepare(&self, worker: Option<u32>, virtual_clock: bool) {
+        self.meter().prepare(worker, virtual_clock);
     }
 
     /// Measures CPU times from that instant.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use brunt_proto::v1::{self, agent_server::Agent};
-use brunt_proto::{PROTOCOL, WireError};
+use brunt_proto::{PROTOCOL, WireError, shell};
 use tokio::sync::{OnceCell, watch};
 use tokio_stream::wrappers::UnboundedReceiverStream;
 use tokio_stream::{Stream, StreamExt};
@@ -16,7 +16,7 @@ use tonic::{Request, Response, Status};
 use super::options::AgentOptions;
 use super::relay::{Outgoing, Relay};
 use super::team::{Team, instant_of};
-use super::{DRAIN_LIMIT, hook, thread};
+use super::{DRAIN_LIMIT, thread};
 use crate::engine::WorkEngine;
 use crate::inspect::{self, Roots};
 
@@ -105,8 +105,10 @@ impl Agent for AgentService {
     async fn prepare(&self, request: Request<v1::PrepareRequest>) -> Result<Response<v1::PrepareReply>, Status> {
         let shares: Vec<_> = request.into_inner().workers.into_iter().map(|slot| slot.share).collect();
         let first = shares.iter().zip(0..).find_map(|(share, number)| share.is_some().then_some(number));
+        let virtual_clock =
+            shares.iter().flatten().flat_map(|s| &s.targets).any(|t| t.sim.is_some_and(|s| s.virtual_clock));
         self.team()?.prepare(shares).await.map_err(refuse)?;
-        self.relay.prepare(first);
+        self.relay.prepare(first, virtual_clock);
         Ok(Response::new(v1::PrepareReply {}))
     }
 
@@ -137,9 +139,15 @@ impl Agent for AgentService {
         Ok(Response::new(v1::StopReply {}))
     }
 
+    async fn drop_sd(&self, request: Request<v1::DropSdRequest>) -> Result<Response<v1::DropSdReply>, Status> {
+        self.team()?.drop_sd(request.into_inner().sd).await.map_err(refuse)?;
+        Ok(Response::new(v1::DropSdReply {}))
+    }
+
     async fn run_hook(&self, request: Request<v1::RunHookRequest>) -> Result<Response<v1::RunHookReply>, Status> {
         let command = request.into_inner().command;
-        let reply = hook::run(&command).await.map_err(|error| refuse(format!("`{command}` cannot be run: {error}")))?;
+        let reply =
+            shell::run(&command).await.map_err(|error| refuse(format!("`{command}` cannot be run: {error}")))?;
         Ok(Response::new(reply))
     }
 

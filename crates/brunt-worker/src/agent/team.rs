@@ -1,5 +1,6 @@
 //! The workers of a host, whichever way they run.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -7,6 +8,7 @@ use brunt_proto::v1;
 use nix::time::{ClockId, clock_gettime};
 use tokio::task::JoinSet;
 
+use super::cores;
 use super::options::AgentOptions;
 use super::own::OwnWorker;
 use super::process::{ProcessOptions, ProcessWorker};
@@ -24,16 +26,16 @@ pub enum Team {
 impl Team {
     /// Makes the workers.
     pub async fn start(options: &AgentOptions, engine: Arc<dyn WorkEngine>, relay: Relay) -> Result<Self, String> {
+        let plan = cores::plan(Path::new("/sys"), &options.cores, options.workers)?;
         if options.workers == 1 {
             return Ok(Team::Own(OwnWorker::new(0, options.label.clone(), engine, relay)));
         }
-        let mut cores = deal_cores(&options.cores, options.workers);
         let mut starting = JoinSet::new();
-        for number in 0..options.workers {
+        for (number, cores) in (0..options.workers).zip(plan) {
             let process = ProcessOptions {
                 number,
                 label: format!("{}-{number}", options.label),
-                cores: cores.next().unwrap_or_default(),
+                cores,
                 keepalive: options.keepalive,
             };
             let (program, relay) = (options.program.clone(), relay.clone());
@@ -100,6 +102,20 @@ impl Team {
         }
     }
 
+    /// Starts no more I/O to an SD.
+    pub async fn drop_sd(&self, sd: u32) -> Result<(), String> {
+        match self {
+            Team::Own(worker) => {
+                worker.drop_sd(sd);
+                Ok(())
+            }
+            Team::Processes(workers) => {
+                let calls = workers.iter().map(Arc::clone);
+                together(calls.map(|worker| async move { worker.drop_sd(sd).await })).await
+            }
+        }
+    }
+
     /// Ends work and processes. Own work has `limit` to drain.
     pub async fn end(&self, limit: Duration) {
         match self {
@@ -151,28 +167,10 @@ pub fn instant_of(monotonic_ns: u64) -> Result<Instant, String> {
     Instant::now().checked_add(ahead).ok_or_else(|| "the start lies beyond the clock".to_owned())
 }
 
-/// Deals cores in equal neighbouring parts, when there are enough for each worker to have one.
-fn deal_cores(cores: &[usize], workers: u32) -> impl Iterator<Item = Vec<usize>> {
-    let workers = workers as usize;
-    let (each, more) = (cores.len() / workers, cores.len() % workers);
-    let mut rest = cores.to_vec();
-    (0..workers).map_while(move |worker| {
-        let count = each + usize::from(worker < more);
-        (each > 0).then(|| rest.drain(..count).collect())
-    })
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn cores_are_dealt_without_overlap() {
-        let dealt: Vec<_> = deal_cores(&[0, 1, 2, 3, 4], 2).collect();
-        assert_eq!(dealt, [vec![0, 1, 2], vec![3, 4]]);
-        assert_eq!(deal_cores(&[0], 2).count(), 0, "sharing is left to the kernel");
-    }
 
     #[test]
     fn an_instant_survives_the_shared_clock() {

@@ -89,6 +89,18 @@ impl Device {
         line(&self.disk_dir().join("queue/logical_block_size"))?.parse().ok()
     }
 
+    /// Time after which the kernel gives a command up, seconds: the SCSI device's own, or that of the queue. `None` for
+    /// what has no commands of its own.
+    pub fn timeout_s(&self) -> Option<u32> {
+        let number = |file: &str| line(&self.disk_dir().join(file))?.parse::<u32>().ok();
+        number("device/timeout").or_else(|| number("queue/io_timeout").map(|ms| ms.div_ceil(1000)))
+    }
+
+    /// Kernel's names of the devices it is made of.
+    pub fn parts(&self) -> Vec<String> {
+        names(&self.disk_dir().join("slaves"))
+    }
+
     /// What it is and its names: `LVM volume vg-data (dm-3)`, `sda1`.
     pub fn title(&self) -> String {
         let kind = match line(&self.dir.join("dm/uuid")) {

@@ -27,6 +27,7 @@ pub fn facts(system: &System, query: &LunQuery) -> LunFacts {
         writable: writable(path, kind, query.will_write),
         identity: metadata.as_ref().map(|file| format!("local:file:{}:{}", Number::of(file.dev()), file.ino())),
         block_size: None,
+        timeout_s: metadata.as_ref().and_then(|file| system.timeout_s(Number::of(file.dev()))),
         refusals: Vec::new(),
         warnings: Vec::new(),
     };
@@ -53,6 +54,7 @@ pub fn silent(query: &LunQuery) -> LunFacts {
         writable: false,
         identity: None,
         block_size: None,
+        timeout_s: None,
         refusals: vec![text],
         warnings: Vec::new(),
     }
@@ -64,6 +66,7 @@ fn block(facts: &mut LunFacts, system: &System, query: &LunQuery, number: Number
     let device = system.devices.get(&number);
     facts.size = device.map(|device| device.size).filter(|size| *size > 0).unwrap_or_else(|| seek_size(path));
     facts.block_size = device.and_then(Device::block_size);
+    facts.timeout_s = system.timeout_s(number);
     let identity = device.and_then(|device| device.identity.clone());
     facts.identity = Some(identity.unwrap_or_else(|| format!("local:block:{number}")));
     if query.will_write {

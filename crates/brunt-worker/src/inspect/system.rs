@@ -28,6 +28,9 @@ pub struct Swap {
     pub file: Option<(u64, u64)>,
 }
 
+/// Devices on devices on devices: more than anybody stacks.
+const DEEPEST_STACK: u32 = 8;
+
 /// The devices of this host and their uses.
 #[derive(Debug, Clone, Default)]
 pub struct System {
@@ -56,6 +59,17 @@ impl System {
     /// A device by the kernel's name.
     pub fn named(&self, name: &str) -> Option<&Device> {
         self.devices.values().find(|device| device.name == name)
+    }
+
+    /// The longest command timeout of a device and of those it is made of (multipath, RAID, volumes), seconds.
+    pub fn timeout_s(&self, number: Number) -> Option<u32> {
+        self.devices.get(&number).and_then(|device| self.timeout_within(device, DEEPEST_STACK))
+    }
+
+    fn timeout_within(&self, device: &Device, depth: u32) -> Option<u32> {
+        let parts = if depth == 0 { Vec::new() } else { device.parts() };
+        let parts = parts.iter().filter_map(|name| self.named(name));
+        parts.filter_map(|part| self.timeout_within(part, depth - 1)).chain(device.timeout_s()).max()
     }
 
     /// The partitions of a disk.
@@ -146,6 +160,35 @@ fn btrfs(dir: &Path) -> BTreeMap<String, String> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_timeout_of_a_map_is_the_longest_of_its_paths() {
+        let root = tempfile::tempdir().unwrap();
+        let (proc, sys) = (root.path().join("proc"), root.path().join("sys"));
+        let disk = |name: &str, number: &str, files: &[(&str, &str)]| {
+            let dir = sys.join("devices").join(name);
+            for (file, text) in files {
+                let path = dir.join(file);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, text).unwrap();
+            }
+            let links = sys.join("dev/block");
+            fs::create_dir_all(&links).unwrap();
+            std::os::unix::fs::symlink(&dir, links.join(number)).unwrap();
+        };
+        disk("sda", "8:0", &[("device/timeout", "30\n"), ("sda1/partition", "1\n")]);
+        disk("sda/sda1", "8:1", &[]);
+        disk("sdb", "8:16", &[("device/timeout", "90\n"), ("queue/io_timeout", "30000\n")]);
+        disk("nvme0n1", "259:0", &[("queue/io_timeout", "30500\n")]);
+        disk("dm-0", "253:0", &[("dm/name", "mpatha\n"), ("slaves/sda/x", ""), ("slaves/sdb/x", "")]);
+        disk("dm-1", "253:1", &[("dm/name", "vg-data\n"), ("slaves/dm-0/x", "")]);
+        disk("loop0", "7:0", &[("loop/backing_file", "/x\n")]);
+        let system = System::read(&Roots { proc, sys });
+        let timeout = |number| system.timeout_s(Number::parse(number).unwrap());
+        assert_eq!([timeout("8:0"), timeout("8:1"), timeout("8:16")], [Some(30), Some(30), Some(90)]);
+        assert_eq!([timeout("259:0"), timeout("253:0"), timeout("253:1")], [Some(31), Some(90), Some(90)]);
+        assert_eq!([timeout("7:0"), timeout("9:9")], [None, None]);
+    }
 
     #[test]
     fn mounts_are_read() {

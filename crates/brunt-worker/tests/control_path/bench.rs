@@ -31,7 +31,7 @@ pub fn example(name: &str) -> PathBuf {
 
 pub async fn launched(workers: u32) -> (GrpcLink, Events) {
     let (events, received) = mpsc::channel(16);
-    (launch::local(&agent(), 3, "hosta", workers, events).await.unwrap(), received)
+    (launch::local(&agent(), 3, "hosta", workers, None, events).await.unwrap(), received)
 }
 
 pub async fn next(events: &mut Events) -> LinkEvent {

@@ -1,6 +1,7 @@
 //! Runs as they should go, and what is refused.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use brunt_master::launch;
@@ -64,7 +65,7 @@ async fn two_workers_write_a_file_with_the_real_engine() {
     let lun = folder.path().join("lun");
     std::fs::write(&lun, vec![0; 1 << 20]).unwrap();
     let (events, mut received) = mpsc::channel(16);
-    let link = launch::local(&example("lane_agent"), 3, "hosta", 2, events).await.unwrap();
+    let link = launch::local(&example("lane_agent"), 3, "hosta", 2, None, events).await.unwrap();
     link.hello().await.unwrap();
     let shares = (0..2).map(|half| Some(writing(half, &lun)));
     link.prepare(shares.collect()).await.unwrap();
@@ -90,6 +91,71 @@ async fn two_workers_write_a_file_with_the_real_engine() {
     let content = std::fs::read(&lun).unwrap();
     assert!(content.chunks(4096).all(|block| block.iter().any(|byte| *byte != 0)), "every block was written");
     link.shutdown().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_sd_is_dropped_in_all_workers() {
+    let folder = tempfile::tempdir().unwrap();
+    let luns = ["one", "two"].map(|name| folder.path().join(name));
+    luns.iter().for_each(|lun| std::fs::write(lun, vec![0; 1 << 20]).unwrap());
+    let (events, mut received) = mpsc::channel(16);
+    let link = launch::local(&example("lane_agent"), 3, "hosta", 2, None, events).await.unwrap();
+    let pids = link.hello().await.unwrap().worker_pids;
+    link.prepare(vec![Some(reading_both(&luns)), Some(reading_both(&luns))]).await.unwrap();
+    let [one, two] = [cores_of_lanes(pids[0]), cores_of_lanes(pids[1])];
+    assert!(!one.is_empty() && !two.is_empty());
+    if std::thread::available_parallelism().unwrap().get() > 1 {
+        assert!(one.is_disjoint(&two), "{one:?} {two:?}");
+    }
+    link.start(Duration::ZERO).await.unwrap();
+    let (mut dropped_in, mut without, mut drained) = (None, [0, 0], 0);
+    while drained < 2 {
+        match next_event(&mut received).await {
+            LinkEvent::Worker { worker, event: WorkerEvent::Interval(sample) } => {
+                let done = |sd| sample.pairs.iter().any(|p| p.sd == sd && p.cell.read.ops > 0);
+                if dropped_in.is_none() && done(0) && done(1) {
+                    link.drop_sd(0).await.unwrap();
+                    dropped_in = Some(sample.interval);
+                }
+                if dropped_in.is_some() && done(1) && !done(0) {
+                    without[worker as usize] += 1;
+                    if without.iter().all(|n| *n > 0) {
+                        link.stop(None).await.unwrap();
+                    }
+                }
+            }
+            LinkEvent::Worker { event: WorkerEvent::Drained, .. } => drained += 1,
+            other => panic!("{other:?}"),
+        }
+    }
+    assert!(without.iter().all(|n| *n > 0), "{without:?}");
+    link.shutdown().await.unwrap();
+}
+
+/// What the system says where the lanes of a worker may run.
+fn cores_of_lanes(pid: u32) -> BTreeSet<String> {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+    let lane = |task: &PathBuf| std::fs::read_to_string(task.join("comm")).is_ok_and(|name| name.starts_with("io-"));
+    let cores = |task: PathBuf| {
+        let status = std::fs::read_to_string(task.join("status")).unwrap();
+        status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap().trim().to_owned()
+    };
+    tasks.map(|task| task.unwrap().path()).filter(lane).map(cores).collect()
+}
+
+/// Reads two files at random, one as SD 0, one as SD 1.
+fn reading_both(luns: &[PathBuf; 2]) -> WorkerShare {
+    let both = [0, 1].map(|n| {
+        let mut one = writing(0, &luns[n]);
+        one.targets[0].sd = n as u32;
+        let all = Area { low: 0, high: 1 << 20, wrap: None };
+        let (target, stream) = (n as u32, n as u64);
+        let seek = Seek::Percent(100.0);
+        let generator = Generator { target, stream, read_pct: 100.0, seek, miss: all, ..one.generators.remove(0) };
+        (one.targets.remove(0), generator)
+    });
+    let (targets, generators) = both.into_iter().unzip();
+    WorkerShare { targets, generators, interval_ns: 50_000_000, ..share(0, &luns[0], None) }
 }
 
 /// Writes one half of a file of 1 MiB to its end.

@@ -157,7 +157,7 @@ async fn a_worker_process_that_ends_is_named() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_program_that_is_no_agent_says_why() {
     let (events, _received) = mpsc::channel(16);
-    let error = launch::local(Path::new("/bin/false"), 0, "hosta", 1, events).await.unwrap_err();
+    let error = launch::local(Path::new("/bin/false"), 0, "hosta", 1, None, events).await.unwrap_err();
     let text = "the agent of host hosta cannot be started: `/bin/false` ended before it was ready (exit status 1)";
     assert_eq!(error.to_string(), text);
 }

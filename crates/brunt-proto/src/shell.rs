@@ -1,16 +1,17 @@
-//! Commands that the user wants to be run on a host (`startcmd=`, `endcmd=`).
+//! Commands that the user wants to be run (`startcmd=`, `endcmd=`), on the machine of the master and on hosts alike.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::process::{ExitStatus, Stdio};
 
-use brunt_proto::v1::RunHookReply;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
 use tokio::process::{Child, Command};
+
+use crate::v1::RunHookReply;
 
 /// Most output that is kept, bytes; the rest is counted.
 const KEPT: usize = 1 << 20;
