@@ -153,7 +153,7 @@ impl<'a> FsRuns<'a> {
             let key = (picked_key(picked), Vec::new(), part.openflags_place(), true);
             let workloads = match self.known.get(&key) {
                 Some(known) => Arc::clone(known),
-                None => entries::of_format(self.file, template, picked, log).into(),
+                None => entries::of_format(self.file, template, picked, &fsds, log).into(),
             };
             self.known.insert(key, Arc::clone(&workloads));
             let files =
