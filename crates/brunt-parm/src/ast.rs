@@ -5,8 +5,11 @@
 //! Rules: `docs/vdbench/raw.md` §3–§7.
 
 mod files;
+mod names;
 
 use crate::source::{Span, Spanned};
+
+pub use names::NameItem;
 
 pub use files::{FileIo, FileSelect, FileSizes, FormatWord, Fsd, Fwd, Operation, Order, Rg, Spread};
 
@@ -300,8 +303,8 @@ pub enum SeekPct {
 pub struct Wd {
     /// Name.
     pub name: Opt<String>,
-    /// `sd=`: names and wildcards; ranges are already expanded.
-    pub sds: List<String>,
+    /// `sd=`: names, ranges and wildcards.
+    pub sds: List<NameItem>,
     /// `host=`.
     pub hosts: List<String>,
     /// `xfersize=`.
@@ -445,10 +448,10 @@ pub enum MaxDataKind {
 pub struct Rd {
     /// Name.
     pub name: Opt<String>,
-    /// `wd=`: names and wildcards; ranges are already expanded.
-    pub wds: List<String>,
-    /// `sd=`: names and wildcards, or one of `single`, `range`, `setsofN`.
-    pub sds: List<String>,
+    /// `wd=`: names, ranges and wildcards.
+    pub wds: List<NameItem>,
+    /// `sd=`: names, ranges and wildcards, or one of `single`, `range`, `setsofN`.
+    pub sds: List<NameItem>,
     /// `iorate=`: the values; `None` with `distribution=variable`, whose pairs are in `bursts`.
     pub iorate: List<IoRate>,
     /// Whether `iorate=` (its own or inherited) has more than one value, so that it is a loop.
@@ -483,10 +486,10 @@ pub struct Rd {
     pub replay: List<String>,
     /// `mount=`, a command.
     pub mount: Opt<String>,
-    /// `fsd=`: names and wildcards, in place of the workloads' own.
-    pub fsds: List<String>,
-    /// `fwd=`: names and wildcards; ranges are already expanded.
-    pub fwds: List<String>,
+    /// `fsd=`: names, ranges and wildcards, in place of the workloads' own.
+    pub fsds: List<NameItem>,
+    /// `fwd=`: names, ranges and wildcards.
+    pub fwds: List<NameItem>,
     /// `fwdrate=`: the values. More than one is a loop and stands in `loops` too.
     pub fwdrate: List<IoRate>,
     /// `format=`.

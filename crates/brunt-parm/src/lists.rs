@@ -1,6 +1,6 @@
 //! Lists and ranges inside parentheses (`docs/vdbench/raw.md` §1.5).
 
-use crate::ast::Num;
+use crate::ast::{NameItem, Num};
 use crate::lexer::Item;
 use crate::number::{self, Number, Suffix};
 use crate::source::{Span, Spanned};
@@ -142,29 +142,28 @@ impl Numbers {
     }
 }
 
-/// The names of a list, ranges `sd1-sd5` expanded.
-pub(crate) fn names(items: &[Item]) -> Listed<String> {
-    let (mut out, mut remarks) = (Vec::new(), Vec::new());
+/// The names of a list, ranges `sd1-sd5` as such.
+pub(crate) fn names(items: &[Item]) -> Listed<NameItem> {
+    let (mut out, mut remarks) = (Vec::with_capacity(items.len()), Vec::new());
+    let mut count = 0usize;
     for item in items {
         if item.dashes.is_empty() {
-            out.push(Spanned::new(item.text.clone(), item.span));
+            out.push(Spanned::new(NameItem::One(item.text.clone()), item.span));
             continue;
         }
         let (prefix, from, to, padded) = name_range(item).ok_or((Flaw::NameRange(item.text.clone()), item.span))?;
         if from >= to {
             return Err((Flaw::Descending(item.text.clone()), item.span));
         }
-        if to - from >= MOST as u64 || out.len() > MOST {
+        count = count.saturating_add(usize::try_from(to - from).unwrap_or(usize::MAX));
+        if count >= MOST {
             return Err((Flaw::TooMany, item.span));
         }
         if padded {
             remarks.push((Remark::Zeros, item.span));
         }
-        // The first name stands as it was written, the others have no leading zeros.
-        let first = &item.text[..item.dashes[0]];
-        out.push(Spanned::new(first.to_owned(), item.span));
-        out.reserve((to - from) as usize);
-        out.extend((from + 1..=to).map(|n| Spanned::new([prefix, &n.to_string()].concat(), item.span)));
+        let first = item.text[..item.dashes[0]].to_owned();
+        out.push(Spanned::new(NameItem::Range { first, prefix: prefix.to_owned(), from, to }, item.span));
     }
     Ok((out, remarks))
 }
@@ -181,6 +180,8 @@ fn name_range(item: &Item) -> Option<(&str, u64, u64, bool)> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use std::borrow::Cow;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -198,7 +199,8 @@ mod tests {
     }
 
     fn named(text: &str) -> Vec<String> {
-        names(&items(text)).unwrap().0.into_iter().map(|n| n.value).collect()
+        let list = names(&items(text)).unwrap().0;
+        list.iter().flat_map(|n| n.value.names().map(Cow::into_owned)).collect()
     }
 
     #[test]

@@ -316,10 +316,11 @@ impl Parser {
             return Some(Spanned::new(item.text.clone(), item.span));
         }
         let names = value.names(&mut self.problems)?;
-        let first = names.value.first()?.clone();
-        if let Some(last) = names.value.get(1..).and_then(|more| more.last()) {
-            let count = names.value.len();
-            self.lost_names(section, param, &first.value, Some((count, last.value.clone())));
+        let item = names.value.first()?;
+        let first = Spanned::new(item.value.first().to_owned(), item.span);
+        let count: usize = names.value.iter().map(|n| n.value.count()).sum();
+        if let Some(last) = names.value.last().filter(|_| count > 1) {
+            self.lost_names(section, param, &first.value, Some((count, last.value.last().into_owned())));
         }
         Some(first)
     }

@@ -1,6 +1,6 @@
 //! The values of a parameter as the kind its keyword takes; what does not fit is reported.
 
-use crate::ast::{List, Num, Opt, Setting};
+use crate::ast::{List, NameItem, Num, Opt, Setting};
 use crate::diag::Diag;
 use crate::lexer::{Item, Param};
 use crate::lists::{self, Flaw, Remark};
@@ -50,30 +50,29 @@ impl Value<'_> {
         Some(Spanned::new(words, self.place()))
     }
 
-    /// Names; ranges are expanded.
-    pub(crate) fn names(&self, problems: &mut Problems) -> List<String> {
-        if !self.param.list {
-            let names = self.words()?;
-            return self.none_numeric(&names.value, problems).then_some(names);
-        }
-        match lists::names(&self.param.items) {
-            Ok((names, remarks)) => {
-                self.remark(&remarks, problems);
-                self.none_numeric(&names, problems).then(|| Spanned::new(names, self.place()))
+    /// Names.
+    pub(crate) fn names(&self, problems: &mut Problems) -> List<NameItem> {
+        let items = &self.param.items;
+        let names = if self.param.list {
+            match lists::names(items) {
+                Ok((names, remarks)) => {
+                    self.remark(&remarks, problems);
+                    names
+                }
+                Err((flaw, span)) => {
+                    self.flaw(&flaw, span, problems);
+                    return None;
+                }
             }
-            Err((flaw, span)) => {
-                self.flaw(&flaw, span, problems);
-                None
-            }
-        }
-    }
-
-    fn none_numeric(&self, names: &[Spanned<String>], problems: &mut Problems) -> bool {
-        let numeric = names.iter().find(|n| number::number(&n.value, false).is_some());
+        } else {
+            items.iter().map(|i| Spanned::new(NameItem::One(i.text.clone()), i.span)).collect()
+        };
+        let numeric = names.iter().find(|n| number::number(n.value.first(), false).is_some());
         if let Some(name) = numeric {
-            problems.push(numeric_name(self.name, &name.value, name.span));
+            problems.push(numeric_name(self.name, name.value.first(), name.span));
+            return None;
         }
-        numeric.is_none()
+        Some(Spanned::new(names, self.place()))
     }
 
     /// Numbers; ranges are expanded.

@@ -6,8 +6,8 @@
 mod files;
 
 use brunt_parm::ast::{
-    Arrivals, DataErrors, HookOutput, HookTarget, IoRate, LoopKind, LoopValues, MaxDataKind, Rd, Repeat, ReportOption,
-    SeekPct, Wd, XferSize,
+    Arrivals, DataErrors, HookOutput, HookTarget, IoRate, LoopKind, LoopValues, MaxDataKind, NameItem, Rd, Repeat,
+    ReportOption, SeekPct, Wd, XferSize,
 };
 use brunt_parm::{ParmFile, Parsed, Severity};
 use files::{messages, parse_text, parse_with};
@@ -47,6 +47,10 @@ fn loops(rd: &Rd) -> Vec<(LoopKind, Vec<f64>)> {
 
 fn texts(list: &brunt_parm::ast::List<String>) -> Vec<&str> {
     list.as_ref().unwrap().value.iter().map(|t| t.value.as_str()).collect()
+}
+
+fn names(list: &brunt_parm::ast::List<NameItem>) -> Vec<String> {
+    list.as_ref().unwrap().value.iter().flat_map(|n| n.value.names()).map(|n| n.into_owned()).collect()
 }
 
 #[test]
@@ -146,8 +150,8 @@ fn workloads() {
     assert_eq!(workload("stride=(1m,2m)").stride.unwrap().value, (1 << 20, 2 << 20));
     assert_eq!(workload("hotband=(10,18)").hotband.unwrap().value, (10.0, 18.0));
     assert_eq!(texts(&workload("host=(h-1,h2*)").hosts), ["h-1", "h2*"], "no ranges of hosts");
-    assert_eq!(texts(&workload("sd=(sd1-sd3,x*)").sds), ["sd1", "sd2", "sd3", "x*"]);
-    assert_eq!(texts(&workload("sd=my-sd1").sds), ["my-sd1"], "no range without parentheses");
+    assert_eq!(names(&workload("sd=(sd1-sd3,x*)").sds), ["sd1", "sd2", "sd3", "x*"]);
+    assert_eq!(names(&workload("sd=my-sd1").sds), ["my-sd1"], "no range without parentheses");
 }
 
 #[test]
@@ -211,7 +215,7 @@ fn one_keyword_a_line_without_commas() {
         "sd=sd1\nlun=/x\nsize=1m\n\n* comment,\nwd=wd1\nsd=sd1\nrd=rd1\n wd=wd1\n\tiorate=100,\n# between\nelapsed=5\n",
     );
     assert_eq!(file.sds[0].size.unwrap().value, 1 << 20);
-    assert_eq!(texts(&file.wds[0].sds), ["sd1"]);
+    assert_eq!(names(&file.wds[0].sds), ["sd1"]);
     assert_eq!(file.rds[0].elapsed.unwrap().value, 5);
 }
 

@@ -141,6 +141,8 @@ fn hosts_and_storage() {
     sd("range-with-a-dash", "sd=sd1,lun=/x,range=(10-20)", 1);
     sd("range-of-one", "sd=sd1,lun=/x,range=10", 1);
     sd("size-in-percent", "sd=sd1,lun=/x,size=50%", 0);
+    sd("size-beyond-devices", "sd=sd1,lun=/x,size=1e30", 1);
+    sd("size-beyond-devices-divided", "sd=sd1,lun=/x,size=(99999999t,2)", 1);
 }
 
 #[test]

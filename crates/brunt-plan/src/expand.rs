@@ -55,6 +55,7 @@ pub fn expand(file: &ParmFile, options: &Options, diags: &mut Vec<Diag>) -> Opti
         let (runs, fwds) = expansion.finish();
         (runs, Vec::new(), fwds)
     } else {
+        shared_reports(file, &hosts, &sds, &mut log);
         let mut expansion = Runs::new(file, options, &hosts, &sds, &mut log);
         file.rds.iter().for_each(|rd| expansion.add(rd, &mut log));
         let (runs, wds) = expansion.finish();
@@ -68,11 +69,36 @@ pub fn expand(file: &ParmFile, options: &Options, diags: &mut Vec<Diag>) -> Opti
     (!failed).then_some(Plan { settings, hosts: hosts.list, sds: sds.list, wds, fsds: fsds.list, fwds, runs })
 }
 
+/// Hosts, workers, SDs and WDs have a report of their name each, so that names must differ (`docs/vdbench/reports.md`
+/// §2.1): in Vdbench as here an error.
+fn shared_reports(file: &ParmFile, hosts: &Hosts, sds: &Sds, log: &mut Log) {
+    if log.failed() {
+        return; // the number of workers may be one that was refused
+    }
+    let mut taken: HashSet<String> = HashSet::new();
+    for host in &hosts.list {
+        taken.insert(host.label.clone());
+        taken.extend((0..host.workers).map(|n| host.worker_label(n)));
+    }
+    let sds = sds.list.iter().map(|sd| (&sd.name, sd.span));
+    let wds = file.wds.iter().filter_map(|wd| wd.name.as_ref()).map(|name| (&name.value, Some(name.span)));
+    for (name, span) in sds.chain(wds) {
+        if !taken.insert(name.clone()) {
+            let text =
+                format!("`{name}` names two things of hosts, storage and workloads: each has a report of its name");
+            log.push(Diag::new(Severity::Error, "report-name", text, span).help("give it a name of its own"));
+        }
+    }
+}
+
 /// What keeps a file system execution from running: that this version has no engine for it, and names that would be
 /// those of one report.
 fn collisions(file: &ParmFile, hosts: &Hosts, fsds: &Fsds, log: &mut Log) {
     let first = file.fsds.iter().find_map(|f| f.name.as_ref()).map(|n| n.span);
     log.unsupported(first, "file system workloads are not run by this version");
+    if log.failed() {
+        return; // the number of workers may be one that was refused
+    }
     let mut taken: HashSet<String> = HashSet::new();
     for host in &hosts.list {
         taken.insert(host.label.to_lowercase());

@@ -4,6 +4,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use brunt_parm::ast::NameItem;
 use brunt_parm::ast::{Arrivals, Distribution, Hd, IoRate, List, Loop, LoopKind, LoopValues, Num, Opt, ParmFile, Rd};
 use brunt_parm::ast::{Sd, SeekPct, Wd, XferSize};
 use brunt_parm::{FileId, Span, Spanned};
@@ -35,6 +36,11 @@ pub(crate) fn words(list: &[&str]) -> List<String> {
     some(list.iter().map(|w| at((*w).to_owned())).collect())
 }
 
+/// A list of names.
+pub(crate) fn names(list: &[&str]) -> List<NameItem> {
+    some(list.iter().map(|w| at(NameItem::One((*w).to_owned()))).collect())
+}
+
 /// A file without hosts.
 pub(crate) fn file(sds: Vec<Sd>, wds: Vec<Wd>, rds: Vec<Rd>) -> ParmFile {
     ParmFile { sds, wds, rds, ..ParmFile::default() }
@@ -62,7 +68,7 @@ pub(crate) fn threaded(name: &str, threads: i64) -> Sd {
 
 /// `wd=name,sd=(…)`.
 pub(crate) fn wd(name: &str, sds: &[&str]) -> Wd {
-    Wd { name: some(name.to_owned()), sds: words(sds), ..Wd::default() }
+    Wd { name: some(name.to_owned()), sds: names(sds), ..Wd::default() }
 }
 
 /// `wd=name,sd=(…),skew=percent`.
@@ -79,7 +85,7 @@ pub(crate) fn moving(name: &str, sds: &[&str], bytes: u64, seek: SeekPct) -> Wd 
 pub(crate) fn rd(name: &str, wds: &[&str], rate: IoRate) -> Rd {
     Rd {
         name: some(name.to_owned()),
-        wds: words(wds),
+        wds: names(wds),
         iorate: some(vec![at(rate)]),
         elapsed: some(10),
         interval: some(1),

@@ -1,6 +1,6 @@
 //! File system workloads and replay as typed definitions (`docs/vdbench/filesystem.md` §1–§3, `data.md` §5).
 
-use super::{List, Num, Opt, XferSize};
+use super::{List, NameItem, Num, Opt, XferSize};
 use crate::source::Spanned;
 
 /// A file system definition (`docs/vdbench/filesystem.md` §1.1).
@@ -64,8 +64,8 @@ pub enum Spread {
 pub struct Fwd {
     /// Name.
     pub name: Opt<String>,
-    /// `fsd=`: names and wildcards; ranges are already expanded.
-    pub fsds: List<String>,
+    /// `fsd=`: names, ranges and wildcards.
+    pub fsds: List<NameItem>,
     /// `rdpct=`: reads and writes mixed on one open file.
     pub rdpct: Opt<f64>,
     /// `stopafter=`: blocks, or percent of the file.

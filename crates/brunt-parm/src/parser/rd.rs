@@ -4,7 +4,7 @@ use super::hook::hook;
 use super::loops::loop_kind;
 use super::rates::{bursts, curve, distribution, iorate};
 use super::{Draft, Parser};
-use crate::ast::{MaxDataKind, Rd};
+use crate::ast::{MaxDataKind, NameItem, Rd};
 use crate::diag::Diag;
 use crate::keywords::{Keyword, Scope};
 use crate::problems::Problems;
@@ -121,7 +121,7 @@ fn why(scope: Scope, keyword: &str) -> &'static str {
     }
 }
 
-fn once_per_run(before: Option<&Spanned<Vec<Spanned<String>>>>, value: Value<'_>, problems: &mut Problems) {
+fn once_per_run(before: Option<&Spanned<Vec<Spanned<NameItem>>>>, value: Value<'_>, problems: &mut Problems) {
     let Some(before) = before else { return };
     problems.push(
         Diag::error("wd-twice", "`wd=` is allowed only once in a run", value.param.span)

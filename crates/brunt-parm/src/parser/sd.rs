@@ -6,7 +6,7 @@ use crate::diag::Diag;
 use crate::keywords::Keyword;
 use crate::problems::Problems;
 use crate::source::Spanned;
-use crate::values::Value;
+use crate::values::{Value, whole};
 
 impl Parser {
     /// A parameter of an SD.
@@ -124,7 +124,12 @@ fn size(value: Value<'_>, problems: &mut Problems) -> Opt<u64> {
         );
         return None;
     }
-    Some(size.map(|n| (n.value / divisor) as u64))
+    let Some(bytes) = whole(size.value.value / divisor) else {
+        let diag = Diag::error("size", "`size=` is beyond what any file or device can hold", size.span);
+        problems.push(diag.label("at most 8 EiB, 8388608t"));
+        return None;
+    };
+    Some(size.map(|_| bytes))
 }
 
 /// `threads=n` or `threads=(n,divisor)`; at least 1 after division.

@@ -100,7 +100,7 @@ prop_compose! {
             sd.openflags = words(&["o_direct"]).filter(|_| direct);
             sd
         });
-        let wds = wds.into_iter().enumerate().map(|(n, wd)| Wd { name: some(format!("wd{n}")), sds: words(&["*"]), ..wd });
+        let wds = wds.into_iter().enumerate().map(|(n, wd)| Wd { name: some(format!("wd{n}")), sds: names(&["*"]), ..wd });
         let mut run = rd("rd1", &["*"], rate);
         run.loops = loops.into_iter().map(|(kind, value)| looping(kinds[kind], &[f64::from(value) * [512.0, 1.0, 4096.0, 0.5][kind]])).collect();
         let mut parms = file(sds.collect(), wds.collect(), vec![run]);

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use brunt_parm::Spanned;
+use brunt_parm::ast::NameItem;
+use brunt_parm::{Span, Spanned};
 
 /// The names of one kind of definition, in order.
 #[derive(Debug, Default)]
@@ -13,13 +14,13 @@ pub(crate) struct Names {
 
 /// What a list of names and wildcards selects.
 #[derive(Debug, Default)]
-pub(crate) struct Selection<'a> {
+pub(crate) struct Selection {
     /// Indices in the order of the list.
     pub(crate) found: Vec<usize>,
-    /// Items that match nothing.
-    pub(crate) missing: Vec<&'a Spanned<String>>,
-    /// Items that reach a name a second time, with its index.
-    pub(crate) twice: Vec<(&'a Spanned<String>, usize)>,
+    /// Names that match nothing; of a range only the first such.
+    pub(crate) missing: Vec<Spanned<String>>,
+    /// Places that reach a name a second time, with its index.
+    pub(crate) twice: Vec<(Span, usize)>,
 }
 
 impl Names {
@@ -52,21 +53,32 @@ impl Names {
     }
 
     /// Resolves a whole list.
-    pub(crate) fn select<'a>(&self, items: &'a [Spanned<String>]) -> Selection<'a> {
+    pub(crate) fn select(&self, items: &[Spanned<NameItem>]) -> Selection {
         let mut selection = Selection::default();
         let mut seen = vec![false; self.list.len()];
-        for item in items {
-            let matches = self.matching(&item.value);
-            if matches.is_empty() {
-                selection.missing.push(item);
+        let mut take = |at: usize, span: Span, selection: &mut Selection| {
+            if std::mem::replace(&mut seen[at], true) {
+                selection.twice.push((span, at));
+            } else {
+                selection.found.push(at);
             }
-            for at in matches {
-                if std::mem::replace(&mut seen[at], true) {
-                    selection.twice.push((item, at));
-                } else {
-                    selection.found.push(at);
+        };
+        for item in items {
+            let is_wildcard = matches!(&item.value, NameItem::One(name) if name.ends_with('*'));
+            let mut missing = None;
+            if is_wildcard {
+                let matches = self.matching(item.value.first());
+                missing = matches.is_empty().then(|| item.value.first().to_owned());
+                matches.into_iter().for_each(|at| take(at, item.span, &mut selection));
+            } else {
+                for name in item.value.names() {
+                    match self.index.get(name.as_ref()) {
+                        Some(at) => take(*at, item.span, &mut selection),
+                        None => missing = missing.or(Some(name.into_owned())),
+                    }
                 }
             }
+            selection.missing.extend(missing.map(|name| Spanned::new(name, item.span)));
         }
         selection
     }

@@ -155,7 +155,7 @@ impl<'a> Runs<'a> {
     fn targets(&self, rd: &Rd, selected: &[Selected], log: &mut Log) -> Option<Targets> {
         let Some(list) = &rd.sds else { return Some(Targets::One(None)) };
         if let [word] = list.value.as_slice()
-            && let Some(sets) = sets::of_word(&word.value, self.sds)
+            && let Some(sets) = sets::of_word(word.value.first(), self.sds)
         {
             let kept = |set: SdSet| SdSet { sds: self.wds.shared(set.sds.to_vec()), ..set };
             return Some(Targets::Sets(sets.into_iter().map(kept).collect()));

@@ -191,7 +191,7 @@ fn a_restart_leaves_out_the_runs_before() {
 #[test]
 fn a_restart_at_an_rd_with_suffixes_begins_with_its_first_run() {
     let mut run = rd("rd2", &["wd1"], IoRate::Max);
-    run.sds = words(&["single"]);
+    run.sds = names(&["single"]);
     let parms = one_sd(vec![rd("rd1", &["wd1"], IoRate::Max), run]);
     let (plan, _) = plan_with(&parms, &Options { restart_at: Some("rd2".to_owned()), ..Options::default() });
     assert_eq!(texts(&plan.unwrap()), ["rd2_sd1; "]);

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use brunt_parm::ast::{Rd, SeekPct, Wd, XferSize};
+use brunt_parm::ast::{NameItem, Rd, SeekPct, Wd, XferSize};
 use brunt_parm::{Diag, ParmFile, Severity, Span, Spanned};
 
 use super::flags;
@@ -43,8 +43,8 @@ pub(crate) struct Wds<'a> {
     known_sds: HashMap<usize, Option<Arc<[usize]>>>,
     /// Every set once, so that equal ones are kept and compared in one place.
     sets: RefCell<HashSet<Arc<[usize]>>>,
-    /// What wildcards that stand alone select: many workloads say `sd=*`.
-    wildcards: RefCell<HashMap<String, Arc<[usize]>>>,
+    /// What wildcards and ranges that stand alone select: many workloads say `sd=*`.
+    lists: RefCell<HashMap<NameItem, Arc<[usize]>>>,
     /// By the places of a set of SDs and one of hosts: the SDs that any of those hosts has got.
     visible: HashMap<(usize, usize), Option<Arc<[usize]>>>,
 }
@@ -62,7 +62,7 @@ impl<'a> Wds<'a> {
             known_hosts: HashMap::new(),
             known_sds: HashMap::new(),
             sets: RefCell::default(),
-            wildcards: RefCell::default(),
+            lists: RefCell::default(),
             visible: HashMap::new(),
         };
         for def in &file.wds {
@@ -107,13 +107,13 @@ impl<'a> Wds<'a> {
         for item in &selection.missing {
             log.push(self.unknown_wd(item, &name.value));
         }
-        for (item, at) in &selection.twice {
+        for (span, at) in &selection.twice {
             let wd = &self.names.list()[*at];
             log.push(
                 Diag::error(
                     "duplicate-wd-in-rd",
                     format!("wd `{wd}` is selected twice by run `{}`", name.value),
-                    item.span,
+                    *span,
                 )
                 .help("name each workload once"),
             );
@@ -161,31 +161,31 @@ impl<'a> Wds<'a> {
     pub(crate) fn find_sds(
         &self,
         selected: &Selected,
-        list: &Spanned<Vec<Spanned<String>>>,
+        list: &Spanned<Vec<Spanned<NameItem>>>,
         log: &mut Log,
     ) -> Option<Arc<[usize]>> {
-        let wildcard = match list.value.as_slice() {
-            [only] if only.value.ends_with('*') => Some(&only.value),
+        let only = match list.value.as_slice() {
+            [only] => Some(&only.value),
             _ => None,
         };
-        if let Some(known) = wildcard.and_then(|text| self.wildcards.borrow().get(text).cloned()) {
+        if let Some(known) = only.and_then(|item| self.lists.borrow().get(item).cloned()) {
             return Some(known);
         }
         let selection = self.sds.names.select(&list.value);
         for item in &selection.missing {
             log.push(self.unknown_sd(selected, item));
         }
-        for (item, at) in &selection.twice {
+        for (span, at) in &selection.twice {
             let (sd, wd) = (&self.sds.names.list()[*at], self.name(selected));
             log.push(
-                Diag::error("duplicate-sd-in-wd", format!("sd `{sd}` is selected twice by wd `{wd}`"), item.span)
+                Diag::error("duplicate-sd-in-wd", format!("sd `{sd}` is selected twice by wd `{wd}`"), *span)
                     .help("name each SD once"),
             );
         }
         let fine = selection.missing.is_empty() && selection.twice.is_empty() && !selection.found.is_empty();
         let found = fine.then(|| self.shared(selection.found))?;
-        if let Some(text) = wildcard {
-            self.wildcards.borrow_mut().insert(text.clone(), Arc::clone(&found));
+        if let Some(item) = only {
+            self.lists.borrow_mut().insert(item.clone(), Arc::clone(&found));
         }
         Some(found)
     }

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use brunt_parm::ast::{Fwd, List, Rd};
+use brunt_parm::ast::{Fwd, List, NameItem, Rd};
 use brunt_parm::{Diag, ParmFile, Severity, Span, Spanned};
 
 use super::super::fsds::Fsds;
@@ -39,8 +39,8 @@ pub(crate) struct Fwds<'a> {
     uses_default: bool,
     /// By FWD, when its run names no file systems: its own, and its hosts.
     known: HashMap<usize, Option<Users>>,
-    /// What wildcards that stand alone select: many workloads say `fsd=*`.
-    wildcards: RefCell<HashMap<String, Arc<[usize]>>>,
+    /// What wildcards and ranges that stand alone select: many workloads say `fsd=*`.
+    lists: RefCell<HashMap<NameItem, Arc<[usize]>>>,
     /// Every set once, so that equal ones are kept and compared in one place.
     sets: RefCell<HashSet<Arc<[usize]>>>,
 }
@@ -59,7 +59,7 @@ impl<'a> Fwds<'a> {
             defs: Vec::new(),
             uses_default: false,
             known: HashMap::new(),
-            wildcards: RefCell::default(),
+            lists: RefCell::default(),
             sets: RefCell::default(),
         };
         for def in &file.fwds {
@@ -88,9 +88,9 @@ impl<'a> Fwds<'a> {
         for item in &selection.missing {
             log.push(self.unknown_fwd(item));
         }
-        for (item, at) in &selection.twice {
+        for (span, at) in &selection.twice {
             let fwd = &self.names.list()[*at];
-            log.warning("fwd-twice", format!("fwd `{fwd}` is selected twice and runs once"), Some(item.span));
+            log.warning("fwd-twice", format!("fwd `{fwd}` is selected twice and runs once"), Some(*span));
         }
         let mut picked = Vec::with_capacity(selection.found.len());
         for at in &selection.found {
@@ -139,7 +139,7 @@ impl<'a> Fwds<'a> {
         &self,
         name: &str,
         def: &Fwd,
-        list: Option<&Spanned<Vec<Spanned<String>>>>,
+        list: Option<&Spanned<Vec<Spanned<NameItem>>>>,
         span: Option<Span>,
         log: &mut Log,
     ) -> Option<Users> {
@@ -164,7 +164,7 @@ impl<'a> Fwds<'a> {
     fn fsds_of(
         &self,
         fwd: &str,
-        list: Option<&Spanned<Vec<Spanned<String>>>>,
+        list: Option<&Spanned<Vec<Spanned<NameItem>>>>,
         span: Option<Span>,
         log: &mut Log,
     ) -> Option<Arc<[usize]>> {
@@ -176,11 +176,11 @@ impl<'a> Fwds<'a> {
             );
             return None;
         };
-        let wildcard = match list.value.as_slice() {
-            [only] if only.value.ends_with('*') => Some(&only.value),
+        let only = match list.value.as_slice() {
+            [only] => Some(&only.value),
             _ => None,
         };
-        if let Some(known) = wildcard.and_then(|text| self.wildcards.borrow().get(text).cloned()) {
+        if let Some(known) = only.and_then(|item| self.lists.borrow().get(item).cloned()) {
             return Some(known);
         }
         let selection = self.fsds.names.select(&list.value);
@@ -189,8 +189,8 @@ impl<'a> Fwds<'a> {
         }
         let fine = selection.missing.is_empty() && !selection.found.is_empty();
         let found = fine.then(|| self.shared(selection.found))?;
-        if let Some(text) = wildcard {
-            self.wildcards.borrow_mut().insert(text.clone(), Arc::clone(&found));
+        if let Some(item) = only {
+            self.lists.borrow_mut().insert(item.clone(), Arc::clone(&found));
         }
         Some(found)
     }

@@ -20,7 +20,7 @@ fn sd_key_words_make_a_run_for_each_set() {
     let sds: Vec<Sd> = (1..=5).map(|n| sized(&format!("sd{n}"), 1 << 20)).collect();
     let names = |word: &str| {
         let mut run = rd("rd1", &["wd1"], IoRate::Max);
-        run.sds = words(&[word]);
+        run.sds = names(&[word]);
         let plan = plan(&file(sds.clone(), vec![wd("wd1", &["sd1"])], vec![run]));
         plan.runs.iter().map(|r| r.name.clone()).collect::<Vec<_>>()
     };
@@ -33,7 +33,7 @@ fn sd_key_words_make_a_run_for_each_set() {
 #[test]
 fn an_rd_with_sds_alone_gets_an_anonymous_workload() {
     let mut run = rd("rd1", &[], IoRate::Max);
-    (run.wds, run.sds) = (None, words(&["sd1"]));
+    (run.wds, run.sds) = (None, names(&["sd1"]));
     let mut parms = one_sd(vec![run]);
     parms.wd_default.rdpct = some(0.0);
     let plan = plan(&parms);
@@ -45,7 +45,7 @@ fn an_rd_with_sds_alone_gets_an_anonymous_workload() {
 #[test]
 fn the_sds_of_an_rd_override_those_of_its_workloads() {
     let mut run = rd("rd1", &["wd1"], IoRate::Max);
-    run.sds = words(&["sd2"]);
+    run.sds = names(&["sd2"]);
     // sd9 does not exist, but it is not used.
     let parms = file(vec![sized("sd1", 1 << 20), sized("sd2", 1 << 20)], vec![wd("wd1", &["sd9"])], vec![run]);
     assert_eq!(*plan(&parms).runs[0].workloads[0].sds, [1]);

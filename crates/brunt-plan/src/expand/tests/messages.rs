@@ -205,3 +205,11 @@ fn numbers_that_would_fill_the_memory_are_refused() {
     Error[too-many-runs] the loops of this run make more than 1000000 runs
     ");
 }
+
+#[test]
+fn no_two_things_share_a_report() {
+    for (sd, worker) in [("wd1", "wd1"), ("localhost", "other"), ("localhost-0", "other"), ("disk", "localhost")] {
+        let parms = file(vec![sized(sd, 8 << 20)], vec![wd(worker, &[sd])], vec![rd("rd1", &[worker], IoRate::Max)]);
+        assert!(failing(&parms).starts_with("Error[report-name]"), "sd={sd}, wd={worker}");
+    }
+}
