@@ -4,7 +4,7 @@ use std::hash::{BuildHasher, Hasher};
 use std::io::{self, Write};
 
 use brunt_event::{AbortCause, Compat, Event, Opened, SCHEMA};
-use brunt_master::{Control, Fleet, FleetHost, LinkEvent, Outcome, launch};
+use brunt_master::{Fleet, FleetHost, LinkEvent, Outcome, launch};
 use brunt_plan::plan::Plan;
 use brunt_report::Directory;
 use tokio::sync::mpsc;
