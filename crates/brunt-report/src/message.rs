@@ -179,3 +179,24 @@ fn worker_lost(label: &str, text: &str) -> Vec<String> {
     lines.push(format!("Slave {label} prematurely terminated. "));
     lines
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn anchors_are_listed_as_in_the_golden_cases() {
+        let tree = |n: u64, bytes| AnchorSize { anchor: format!("./tree{n}"), directories: 1, files: 8, bytes };
+        assert_eq!(
+            anchor_sizes(&[tree(0, 131_072)]),
+            ["Anchor size: anchor=./tree0: dirs:            1; files:            8; bytes:   128.000k (131,072)"]
+        );
+        assert_eq!(
+            anchor_sizes(&[tree(1, 65_536), tree(2, 65_536)])[1..],
+            [
+                "Anchor size: anchor=./tree2: dirs:            1; files:            8; bytes:      65536 (65,536)",
+                "Estimated totals for all 2 anchors: dirs: 2; files: 16; bytes: 128.000k "
+            ]
+        );
+    }
+}

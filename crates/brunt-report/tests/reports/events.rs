@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use brunt_event::{
-    AbortCause, Compat, EndScope, Event, HookDestination, IoFailed, NoticeLevel, PlannedRun, RateText, Record, RunEnd,
-    RunWorkload,
+    AbortCause, AnchorSize, Compat, EndScope, Event, FilesRate, HookDestination, IoFailed, NoticeLevel, PlannedRun,
+    RateText, Record, RunEnd, RunWorkload,
 };
 use serde_json::Value;
 
@@ -43,6 +43,9 @@ fn messages() -> Vec<Event> {
         Event::Usage,
         Event::Simulated { run: 0 },
         Event::SimulationTotal { runs: 1, seconds: 4 },
+        Event::AnchorSizes {
+            anchors: vec![AnchorSize { anchor: "./tree".into(), directories: 1, files: 8, bytes: 131_072 }],
+        },
         Event::FormatNeeded { sd: 0, lun: "./sd1".into(), host: 0 },
         Event::LoopStarted { pass: 2 },
         Event::SequentialDone,
@@ -127,6 +130,13 @@ fn words_survive_json() {
         RateText::Variable,
         RateText::PercentOfMax(10.0),
         RateText::PercentOfPrevious(50.0),
+        RateText::Replay(None),
+        RateText::Replay(Some(100.0)),
+        RateText::Files(FilesRate::Fixed(100.0)),
+        RateText::Files(FilesRate::Max),
+        RateText::Files(FilesRate::Curve),
+        RateText::Files(FilesRate::PercentOfMax(10.0)),
+        RateText::Files(FilesRate::PercentOfPrevious(50.0)),
     ];
     for rate in rates {
         let run = PlannedRun { rate, ..planned_run("rd1", &[]) };
