@@ -264,10 +264,16 @@ fn sds(plan: &Plan, known: &Known, deals: &Deals) -> Vec<SdOutline> {
             kind: deals.kinds.get(&at).copied(),
             size: worked_out.or(sd.size).filter(|_| !unknown),
             range: sd.range,
-            threads: deals.lanes.iter().filter(|((s, _), _)| *s == at).map(|((_, h), n)| (h.clone(), *n)).collect(),
+            threads: of_sd(deals, at),
         })
     };
     used.into_iter().filter_map(sd).collect()
+}
+
+/// The lanes of an SD by host.
+fn of_sd(deals: &Deals, at: usize) -> BTreeMap<String, Lanes> {
+    let lanes = deals.lanes.range((at, String::new())..(at + 1, String::new()));
+    lanes.map(|((_, host), lanes)| (host.clone(), *lanes)).collect()
 }
 
 fn run_outline(plan: &Plan, run: &Run, shown: &PlannedRun, known: &Known, threads: Option<u64>) -> RunOutline {
