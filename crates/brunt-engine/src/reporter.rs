@@ -50,6 +50,11 @@ impl Reporter {
         self.start_ns.saturating_add(self.interval_ns.saturating_mul(intervals))
     }
 
+    /// Intervals so far.
+    pub fn count(&self) -> u32 {
+        self.collector.count()
+    }
+
     /// Whether the run shall end without waiting for the end of the interval.
     pub fn stop_now(&self) -> bool {
         self.shared.stop_after().is_some_and(|n| n <= u64::from(self.collector.count()))
