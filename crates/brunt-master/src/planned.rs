@@ -85,8 +85,8 @@ fn planned_runs(plan: &Plan, as_vdbench: bool) -> Vec<PlannedRun> {
 }
 
 /// A run as it is announced before its rate is known. Vdbench shows the first rate of a list on every line, percent
-/// rates as `Controlled MAX`, and curve points for an assumed maximum of 10000 (`docs/vdbench/raw.md` §10 item 10);
-/// under that name we do too (decisions.md "Command line").
+/// rates and curve points for an assumed 10000, and what follows `max` in a list as `Controlled MAX`
+/// (`docs/vdbench/raw.md` §10 item 10); under that name we do too (decisions.md "Command line").
 pub(crate) fn planned_run(run: &Run, shown: &Run, as_vdbench: bool) -> PlannedRun {
     if run.files.is_some() {
         return PlannedRun { rate: RateText::Files(files_rate(&run.rate, as_vdbench)), ..named(run) };
@@ -98,10 +98,12 @@ pub(crate) fn planned_run(run: &Run, shown: &Run, as_vdbench: bool) -> PlannedRu
     let rate = match &shown.rate {
         Rate::CurvePoint { percent, .. } if as_vdbench => RateText::Fixed(rate_of_percent(0.0, *percent)),
         Rate::CurvePoint { percent, .. } => RateText::PercentOfMax(*percent),
-        Rate::PercentOfPrevious(_) if as_vdbench => RateText::ControlledMax,
+        Rate::PercentOfPrevious(percent) if as_vdbench => RateText::Fixed(rate_of_percent(0.0, *percent)),
         Rate::PercentOfPrevious(percent) => RateText::PercentOfPrevious(*percent),
         Rate::Fixed(rate) => RateText::Fixed(*rate),
         Rate::Steps(_) => RateText::Variable,
+        // A list that begins with max.
+        Rate::Max if run.rate != Rate::Max => RateText::ControlledMax,
         Rate::Max | Rate::CurveMax => max_text(&shown.rate, !shown.controlled()),
     };
     PlannedRun { rate, ..named(run) }

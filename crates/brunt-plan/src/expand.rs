@@ -2,6 +2,7 @@
 
 mod checks;
 mod count;
+mod exclusive;
 mod flags;
 mod fs;
 mod fsds;
@@ -56,6 +57,7 @@ pub fn expand(file: &ParmFile, options: &Options, diags: &mut Vec<Diag>) -> Opti
         (runs, Vec::new(), fwds)
     } else {
         shared_reports(file, &hosts, &sds, &mut log);
+        exclusive::check(file, &mut log);
         let mut expansion = Runs::new(file, options, &hosts, &sds, &mut log);
         file.rds.iter().for_each(|rd| expansion.add(rd, &mut log));
         let (runs, wds) = expansion.finish();
@@ -68,6 +70,25 @@ pub fn expand(file: &ParmFile, options: &Options, diags: &mut Vec<Diag>) -> Opti
     settings.unsupported = log.unsupported;
     (!failed).then_some(Plan { settings, hosts: hosts.list, sds: sds.list, wds, fsds: fsds.list, fwds, runs })
 }
+
+/// Names of reports that every execution has.
+const OWN_REPORTS: [&str; 15] = [
+    "anchors",
+    "config",
+    "errorlog",
+    "events",
+    "flatfile",
+    "histogram",
+    "logfile",
+    "parmfile",
+    "parmscan",
+    "skew",
+    "status",
+    "summary",
+    "swat_mon",
+    "totals",
+    "totals_optional",
+];
 
 /// Hosts, workers, SDs and WDs have a report of their name each, so that names must differ (`docs/vdbench/reports.md`
 /// §2.1): in Vdbench as here an error.
@@ -82,8 +103,13 @@ fn shared_reports(file: &ParmFile, hosts: &Hosts, sds: &Sds, log: &mut Log) {
     }
     let sds = sds.list.iter().map(|sd| (&sd.name, sd.span));
     let wds = file.wds.iter().filter_map(|wd| wd.name.as_ref()).map(|name| (&name.value, Some(name.span)));
-    for (name, span) in sds.chain(wds) {
-        if !taken.insert(name.clone()) {
+    let hosts = hosts.list.iter().map(|host| (&host.label, None));
+    for (name, span) in hosts.chain(sds).chain(wds) {
+        if OWN_REPORTS.contains(&name.as_str()) || name.contains('/') {
+            let text = format!("`{name}` cannot be the name of a report: give the definition another name");
+            log.unsupported(span, text);
+        }
+        if span.is_some() && !taken.insert(name.clone()) {
             let text =
                 format!("`{name}` names two things of hosts, storage and workloads: each has a report of its name");
             log.push(Diag::new(Severity::Error, "report-name", text, span).help("give it a name of its own"));

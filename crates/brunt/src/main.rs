@@ -2,6 +2,7 @@
 
 mod arguments;
 mod completions;
+mod console;
 mod demo;
 mod diagnostics;
 mod exit;
@@ -15,6 +16,7 @@ mod prepare;
 mod run;
 mod serve;
 mod session;
+mod signals;
 
 use std::env;
 use std::ffi::OsString;

@@ -1,5 +1,7 @@
 //! `brunt plan`: what would be done, and where, before anything runs. Nothing is written and nothing is started.
 
+mod deals;
+mod files;
 mod known;
 mod outline;
 mod table;

@@ -4,10 +4,9 @@ use std::hash::{BuildHasher, Hasher};
 use std::io::{self, Write};
 
 use brunt_event::{AbortCause, Compat, Event, Opened, SCHEMA};
-use brunt_master::{Control, Fleet, FleetHost, LinkEvent, Outcome, launch};
+use brunt_master::{Fleet, FleetHost, LinkEvent, Outcome, launch};
 use brunt_plan::plan::Plan;
 use brunt_report::Directory;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
 use crate::arguments::{Arguments, Layout};
@@ -16,12 +15,10 @@ use crate::exit;
 use crate::invocation::Invocation;
 use crate::prepare::{self, Prepared, Unplannable};
 use crate::session::{Session, now_ms};
+use crate::signals::{self, Interrupted};
 
 /// Events of agents that may wait for the master before they wait themselves.
 const EVENTS: usize = 4096;
-/// The signals that end an execution in order.
-const SIGNALS: [SignalKind; 3] = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
-
 /// Runs what the command line asks for and gives the exit status.
 pub fn run(invocation: &Invocation, arguments: &Arguments) -> i32 {
     let asked = arguments.output.as_deref().unwrap_or("output");
@@ -39,25 +36,29 @@ pub fn run(invocation: &Invocation, arguments: &Arguments) -> i32 {
     for word in scanned(arguments, invocation) {
         session.emit(Event::Argument { text: word });
     }
-    let (status, complete) = match plan(invocation, arguments, seed, &mut session) {
+    let mut interrupted = Interrupted::default();
+    let (mut status, mut complete) = match plan(invocation, arguments, seed, &mut session) {
         Ok(prepared) if arguments.simulate => {
             brunt_master::simulate(&prepared.plan, in_vdbench_words(invocation, arguments), &mut |e| session.emit(e));
             (exit::DONE, true)
         }
         Ok(mut prepared) => {
             prepared.plan.settings.unsupported.extend(not_yet(arguments).map(|text| (None, text)));
-            execute(invocation, arguments, prepared, &mut session)
+            execute(invocation, arguments, prepared, &mut session, &mut interrupted)
         }
         Err(Unplannable { text, .. }) => {
             session.emit(Event::Aborted { cause: AbortCause::Parameters, text, io_errors: 0 });
             (exit::of_abort(AbortCause::Parameters, invocation.as_vdbench), false)
         }
     };
-    session.emit(Event::Closed { status, complete });
-    match session.output_error() {
-        Some(_) if status == exit::DONE => exit::of_abort(AbortCause::Output, invocation.as_vdbench),
-        _ => status,
+    if let Some(error) = session.output_error().filter(|_| complete) {
+        let text = format!("the reports are not complete: {error}");
+        session.emit(Event::Aborted { cause: AbortCause::Output, text, io_errors: 0 });
+        (status, complete) = (exit::of_abort(AbortCause::Output, invocation.as_vdbench), false);
     }
+    session.emit(Event::Closed { status, complete });
+    session.close(&interrupted);
+    status
 }
 
 fn plan(
@@ -85,6 +86,7 @@ fn execute(
     arguments: &Arguments,
     Prepared { plan, sources }: Prepared,
     session: &mut Session,
+    interrupted: &mut Interrupted,
 ) -> (i32, bool) {
     let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
         Ok(runtime) => runtime,
@@ -96,7 +98,7 @@ fn execute(
         let fleet = launch(invocation, &plan, events).await?;
         let options = brunt_master::Options::new(invocation.as_vdbench, session.directory());
         let (control, asked) = mpsc::channel(4);
-        watch_signals(control);
+        *interrupted = signals::watch(control);
         let sink = &mut |event| match held.is_empty() && !ends_set_up(&event) {
             true => session.emit(event),
             false => held.push(event),
@@ -145,31 +147,6 @@ async fn launch(
         hosts.push(FleetHost { link, commands: (0..host.workers).map(words).collect() });
     }
     Ok(Fleet { hosts })
-}
-
-fn watch_signals(control: mpsc::Sender<Control>) {
-    let ignored = ignored_signals(&std::fs::read_to_string("/proc/self/status").unwrap_or_default());
-    for kind in SIGNALS {
-        // `nohup brunt … &`: whoever started us wants us to outlive the terminal.
-        if kind == SignalKind::hangup() && ignored & 1 << (kind.as_raw_value() - 1) != 0 {
-            continue;
-        }
-        let Ok(mut arrivals) = signal(kind) else { continue };
-        let control = control.clone();
-        tokio::spawn(async move {
-            while arrivals.recv().await.is_some() {
-                if control.send(Control::Interrupt(kind.as_raw_value())).await.is_err() {
-                    return;
-                }
-            }
-        });
-    }
-}
-
-/// The signals that were ignored when this process was started, signal n as bit n − 1, from its `/proc/self/status`.
-fn ignored_signals(status: &str) -> u64 {
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }
 
 fn status(outcome: &Outcome, as_vdbench: bool) -> i32 {

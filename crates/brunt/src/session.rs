@@ -1,17 +1,22 @@
 //! One execution's output: events are stamped, turned into text, and written.
 
-use std::io::{self, Write};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use brunt_event::{Event, Record};
 use brunt_report::{Chunk, Directory, Reporter};
+
+use crate::console::{Console, Stream};
+use crate::signals::Interrupted;
+
+/// How long a console that takes nothing is waited for after a signal.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The way from an event to the console and the files.
 pub struct Session {
     reporter: Reporter,
     directory: Directory,
     chunks: Vec<Chunk>,
-    console_gone: bool,
+    console: Console,
     /// The first write to the output directory that failed; later writes are still tried.
     output_error: Option<String>,
 }
@@ -19,7 +24,7 @@ pub struct Session {
 impl Session {
     /// A session that writes into an open directory.
     pub fn new(directory: Directory) -> Self {
-        Self { reporter: Reporter::new(), directory, chunks: Vec::new(), console_gone: false, output_error: None }
+        Self { reporter: Reporter::new(), directory, chunks: Vec::new(), console: Console::new(), output_error: None }
     }
 
     /// Takes one event.
@@ -29,14 +34,9 @@ impl Session {
         self.reporter.feed(&record, &mut self.chunks);
         for chunk in &self.chunks {
             match chunk {
-                Chunk::Console(text) if !self.console_gone => {
-                    // The run outlives its console: `brunt … | head` must not lose results.
-                    self.console_gone = write_all(&mut io::stdout().lock(), text).is_err();
-                }
-                Chunk::Stderr(text) => {
-                    let _ = write_all(&mut io::stderr().lock(), text);
-                }
-                _ => {}
+                Chunk::Console(text) => self.console.write(Stream::Out, text),
+                Chunk::Stderr(text) => self.console.write(Stream::Error, text),
+                Chunk::File { .. } | Chunk::Replace { .. } => {}
             }
         }
         if let Err(error) = self.directory.write(&self.chunks) {
@@ -54,17 +54,19 @@ impl Session {
         self.output_error.as_deref()
     }
 
+    /// Waits for the console, but not for long once a signal has asked for the end.
+    pub fn close(mut self, interrupted: &Interrupted) {
+        let mut since: Option<Instant> = None;
+        self.console.close(|| interrupted.is_set() && since.get_or_insert_with(Instant::now).elapsed() >= PATIENCE);
+    }
+
     fn note_output_error(&mut self, error: &str) {
         if self.output_error.is_none() {
-            let _ = writeln!(io::stderr(), "error: {error}; the run goes on, the console still shows its results");
+            let text = format!("error: {error}; the run goes on, the console still shows its results\n");
+            self.console.write(Stream::Error, &text);
             self.output_error = Some(error.to_owned());
         }
     }
-}
-
-fn write_all(to: &mut impl Write, text: &str) -> io::Result<()> {
-    to.write_all(text.as_bytes())?;
-    to.flush()
 }
 
 /// Unix time in milliseconds.

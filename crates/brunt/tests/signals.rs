@@ -45,3 +45,25 @@ fn a_hangup_that_was_ignored_from_the_start_is_ignored() {
     assert_eq!(ended, Some(0), "{console}");
     assert!(console.contains("avg_2-2"), "{console}");
 }
+
+/// Ctrl-S, a pager nobody reads on: nothing takes what the run says.
+#[test]
+fn a_console_that_is_stopped_keeps_no_signal_from_being_answered() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "misc=(sim.a.clock=virtual)\nsd=sd1,lun=sim:a\nrd=r,sd=sd1,iorate=1,elapsed=20000,interval=1,pause=1h\n\
+                rd=r2,sd=sd1,iorate=1,elapsed=2,interval=1\n";
+    std::fs::write(folder.path().join("p"), text).unwrap();
+    let mut brunt = Command::new(env!("CARGO_BIN_EXE_brunt"));
+    let brunt = brunt.args(["-f", "p", "-o", "out"]).current_dir(folder.path());
+    let mut child = brunt.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let unread = child.stdout.take().unwrap();
+    // The run itself goes on: it comes to its pause although a pipe holds far less than it has said.
+    let log = folder.path().join("out/logfile.html");
+    while !std::fs::read_to_string(&log).unwrap_or_default().contains("avg_2-20000") {
+        assert!(child.try_wait().unwrap().is_none());
+        std::thread::yield_now();
+    }
+    kill(Pid::from_raw(i32::try_from(child.id()).unwrap()), Signal::SIGTERM).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(143));
+    drop(unread);
+}

@@ -155,8 +155,8 @@ fn listed() -> Plan {
 #[test]
 fn a_simulation_shows_the_rates_of_the_reference_or_the_true_ones() {
     let rates = |as_vdbench| planned(&listed(), as_vdbench).runs.into_iter().map(|r| r.rate).collect::<Vec<_>>();
-    use RateText::{ControlledMax, Fixed, PercentOfMax, PercentOfPrevious, UncontrolledCurve, UncontrolledMax};
-    let reference = [Fixed(100.0), Fixed(100.0), Fixed(100.0), UncontrolledCurve, Fixed(1000.0), ControlledMax];
+    use RateText::{Fixed, PercentOfMax, PercentOfPrevious, UncontrolledCurve, UncontrolledMax};
+    let reference = [Fixed(100.0), Fixed(100.0), Fixed(100.0), UncontrolledCurve, Fixed(1000.0), Fixed(5000.0)];
     assert_eq!(rates(true), reference);
     let ours = [
         Fixed(100.0),

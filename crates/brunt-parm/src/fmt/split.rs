@@ -254,7 +254,11 @@ impl Splitter {
             (None, Some(k)) => k.name,
             (None, None) => key,
         };
-        let text = value.map_or_else(|| piece.to_owned(), |v| format!("{name}={}", closed(v)));
+        let text = match (value, unclosed(piece)) {
+            (None, _) => piece.to_owned(),
+            (Some(value), 0) => format!("{name}={value}"),
+            (Some(value), n) => format!("{name}={}{}", value.trim_end_matches(','), ")".repeat(n)),
+        };
         let general = self.section == Some(Section::General) && keyword.is_some();
         if starts.is_some() || general {
             self.close();
@@ -330,10 +334,10 @@ fn pieces(text: &str) -> Vec<&str> {
     out
 }
 
-/// A value with the parentheses closed that the end of the file closes.
-fn closed(value: &str) -> String {
+/// The parentheses of a part that only the end of the file closes.
+fn unclosed(piece: &str) -> usize {
     let (mut quoted, mut depth) = (false, 0_usize);
-    for c in value.chars() {
+    for c in piece.chars() {
         match c {
             '"' => quoted = !quoted,
             '(' if !quoted => depth += 1,
@@ -341,5 +345,5 @@ fn closed(value: &str) -> String {
             _ => {}
         }
     }
-    if depth == 0 { value.to_owned() } else { value.trim_end_matches(',').to_owned() + &")".repeat(depth) }
+    depth
 }

@@ -71,6 +71,14 @@ pub(crate) fn of_rd(rd: &Rd, timing: Timing, log: &mut Log) -> Option<Vec<Planne
 /// The rates of a run of file systems. Those of a list are a loop, whose values take the place of the one here.
 /// `None` after an error.
 pub(crate) fn of_files(rd: &Rd, log: &mut Log) -> Option<Vec<PlannedRate>> {
+    if let Some(iorate) = &rd.iorate {
+        log.push(
+            Diag::error("iorate-of-files", "iorate= is for runs of SDs, and this is one of file systems", iorate.span)
+                .vdbench("Specifying 'iorate=' for a File System workload. Use 'fwdrate=' instead.")
+                .help("write fwdrate= in its place"),
+        );
+        return None;
+    }
     let Some(list) = rd.fwdrate.as_ref().filter(|l| !l.value.is_empty()) else {
         log.push(no_fwdrate(rd));
         return None;
@@ -99,12 +107,9 @@ pub(crate) fn of_files(rd: &Rd, log: &mut Log) -> Option<Vec<PlannedRate>> {
 fn no_fwdrate(rd: &Rd) -> Diag {
     let name = rd.name.as_ref();
     let message = format!("run `{}` has no fwdrate=", name.map_or("", |n| n.value.as_str()));
-    let diag =
-        Diag::new(Severity::Error, "fwdrate-missing", message, name.map(|n| n.span)).vdbench("No fwdrate= specified");
-    match &rd.iorate {
-        Some(iorate) => diag.related(iorate.span, "iorate= is for runs of SDs").help("write fwdrate= in its place"),
-        None => diag.help("add fwdrate= with a rate, max or curve"),
-    }
+    Diag::new(Severity::Error, "fwdrate-missing", message, name.map(|n| n.span))
+        .vdbench("No fwdrate= specified")
+        .help("add fwdrate= with a rate, max or curve")
 }
 
 fn missing(rd: &Rd) -> Diag {

@@ -37,7 +37,7 @@ fn ranged(set: &[usize], sds: &Sds) -> SdSet {
     let name = |at: usize| sds.list[at].name.as_str();
     let suffix = match set {
         [] => String::new(),
-        [only] => format!("_{}", name(*only)),
+        [only] => format!("_{0}-{0}", name(*only)),
         [first, .., last] => format!("_{}-{}", name(*first), name(*last)),
     };
     SdSet { suffix, sds: set.into() }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use brunt_parm::ast::{NameItem, Rd, SeekPct, Wd, XferSize};
 use brunt_parm::{Diag, ParmFile, Severity, Span, Spanned};
 
+use super::exclusive;
 use super::flags;
 use super::hosts::{Hosts, listed};
 use super::log::Log;
@@ -252,6 +253,7 @@ impl<'a> Wds<'a> {
         let (hosts, sds, xfer) = (hosts?, sds?, xfer?);
         let sds = self.visible(selected, sds, &hosts, log)?;
         note_unsupported(def, log);
+        exclusive::stride_without_seeks(def, log);
         Some(Workload {
             wd: selected.wd,
             sds,

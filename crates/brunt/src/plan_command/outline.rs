@@ -5,17 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use brunt_event::{FilesRate, PlannedRun, RateText};
 use brunt_parm::ast::{MaxDataKind, Repeat};
+use brunt_plan::SetupProblem;
 use brunt_plan::plan::{Plan, Rate, Run, RunKind};
-use brunt_plan::work::{Area, Generator, Target, WorkerShare};
-use brunt_plan::{Resolved, SetupProblem};
+use brunt_plan::work::Area;
 use serde::Serialize;
 
+use super::deals::Deals;
+use super::files::{self, FsdOutline};
 use super::known::Known;
 
 /// Number of the schema; it rises when a field changes its meaning or goes.
 const SCHEMA: u32 = 1;
-/// Rate that stands for one that only a run before will tell, I/Os per second.
-const UNTOLD: f64 = 1_000_000.0;
 
 /// Everything that would be done.
 #[derive(Debug, Serialize)]
@@ -25,6 +25,8 @@ pub struct Outline {
     pub hosts: Vec<HostOutline>,
     /// SDs that some run uses.
     pub sds: Vec<SdOutline>,
+    /// File systems that some run uses, every different structure once.
+    pub fsds: Vec<FsdOutline>,
     /// Where I/Os go: every different area once.
     pub areas: Vec<AreaOutline>,
     /// What is made before the first run.
@@ -118,15 +120,23 @@ pub struct AreaOutline {
     pub runs: BTreeSet<String>,
 }
 
-/// A file that is made or extended.
+/// What is made before a run: the file of an SD, or the files below an anchor.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct FormatOutline {
-    /// SD.
-    pub sd: String,
-    /// Path.
-    pub lun: String,
-    /// Host that writes it.
-    pub host: String,
+    /// Run that makes it.
+    pub run: String,
+    /// SD or FSD.
+    pub definition: String,
+    /// Path or anchor.
+    pub path: String,
+    /// Host that writes it; null: all hosts of the run.
+    pub host: Option<String>,
+    /// Whether what is there is deleted first.
+    pub deletes: bool,
+    /// Directories.
+    pub directories: u64,
+    /// Files; with `restart` those that are there are not made again.
+    pub files: u64,
     /// Bytes that are written.
     pub bytes: u64,
 }
@@ -184,9 +194,13 @@ impl Outline {
         let mut deals = Deals::default();
         if let Some(resolved) = &known.resolved {
             for run in 0..plan_now.runs.len() {
-                deals.add(resolved, run, known);
+                match &plan_now.runs[run].files {
+                    Some(files) => deals.add_files(plan_now, run, files),
+                    None => deals.add(resolved, run, known),
+                }
             }
         }
+        deals.formats.extend(files::formats(plan_now));
         let planned = brunt_master::planned(plan_now, false);
         let runs: Vec<RunOutline> = plan_now
             .runs
@@ -203,6 +217,7 @@ impl Outline {
             schema: SCHEMA,
             hosts: hosts(plan, &deals, here),
             sds: sds(plan_now, known, &deals),
+            fsds: files::file_systems(plan_now),
             areas: deals.areas(),
             formats: std::mem::take(&mut deals.formats).into_iter().collect(),
             time: time(plan_now),
@@ -216,109 +231,6 @@ impl Outline {
     pub fn json(&self) -> String {
         // Text, numbers and lists always become JSON.
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
-    }
-}
-
-/// What dealing out all runs tells.
-#[derive(Default)]
-struct Deals {
-    /// Lanes by run.
-    threads: BTreeMap<usize, u64>,
-    /// Most lanes and most buffer bytes by host.
-    hosts: BTreeMap<usize, (u64, u64)>,
-    /// By SD: what it is.
-    kinds: BTreeMap<usize, &'static str>,
-    /// By SD and host label: least and most lanes.
-    lanes: BTreeMap<(usize, String), Lanes>,
-    /// Runs by SD, workload and areas.
-    areas: BTreeMap<AreaKey, (String, BTreeSet<String>)>,
-    formats: BTreeSet<FormatOutline>,
-    notes: Vec<String>,
-    problems: Vec<SetupProblem>,
-}
-
-/// SD number and name, workload number, misses and hits.
-type AreaKey = (u32, usize, String, Option<Bytes>, Option<Bytes>);
-
-impl Deals {
-    fn add(&mut self, resolved: &Resolved, at: usize, known: &Known) {
-        let plan = &resolved.plan;
-        let run = &plan.runs[at];
-        let rate = if let Rate::Fixed(rate) = run.rate { rate } else { UNTOLD };
-        let deal = match resolved.deal(at, 0, rate, None) {
-            Ok(deal) => deal,
-            Err(problems) => return self.problems.extend(problems),
-        };
-        self.notes.extend(deal.notices.iter().map(|n| n.text.clone()));
-        let mut total = 0;
-        for (host, shares) in deal.shares.iter().enumerate() {
-            let label = &plan.hosts[host].label;
-            let (mut lanes, mut buffers) = (0, 0);
-            let mut by_sd: BTreeMap<usize, u32> = BTreeMap::new();
-            for share in shares.iter().flatten() {
-                for (n, target) in share.targets.iter().enumerate() {
-                    lanes += u64::from(target.threads);
-                    buffers += u64::from(target.threads).saturating_mul(largest(share, n));
-                    *by_sd.entry(target.sd as usize).or_default() += target.threads;
-                    self.kinds.insert(target.sd as usize, kind(target));
-                }
-                for generator in &share.generators {
-                    self.generator(plan, run, label, share, generator, known);
-                }
-            }
-            for (sd, n) in by_sd {
-                let seen = self.lanes.entry((sd, label.clone())).or_insert(Lanes { least: n, most: n });
-                *seen = Lanes { least: seen.least.min(n), most: seen.most.max(n) };
-            }
-            let most = self.hosts.entry(host).or_default();
-            *most = (most.0.max(lanes), most.1.max(buffers));
-            total += lanes;
-        }
-        self.threads.insert(at, total);
-    }
-
-    fn generator(&mut self, plan: &Plan, run: &Run, host: &str, share: &WorkerShare, g: &Generator, known: &Known) {
-        let Some(target) = share.targets.get(g.target as usize) else { return };
-        let unknown = known.unknown.get(target.sd as usize).copied().unwrap_or_default();
-        if run.kind == RunKind::Format {
-            self.formats.insert(FormatOutline {
-                sd: target.name.clone(),
-                lun: target.lun.clone(),
-                host: host.to_owned(),
-                bytes: g.miss.high.saturating_sub(g.miss.low),
-            });
-            return;
-        }
-        let shown = |area: Area| (!unknown).then(|| Bytes::from(area));
-        let Some(workload) = run.workloads.get(g.workload as usize) else { return };
-        let key = (target.sd, workload.wd, target.name.clone(), shown(g.miss), g.hit.and_then(shown));
-        let wd = plan.wds.get(workload.wd).cloned().unwrap_or_default();
-        self.areas.entry(key).or_insert_with(|| (wd, BTreeSet::new())).1.insert(run.name.clone());
-    }
-
-    fn areas(&self) -> Vec<AreaOutline> {
-        let area = |((_, _, sd, miss, hit), (wd, runs)): (&AreaKey, &(String, BTreeSet<String>))| AreaOutline {
-            sd: sd.clone(),
-            wd: wd.clone(),
-            miss: miss.clone(),
-            hit: hit.clone(),
-            runs: runs.clone(),
-        };
-        self.areas.iter().map(area).collect()
-    }
-}
-
-/// The largest transfer of a worker on one of its targets.
-fn largest(share: &WorkerShare, target: usize) -> u64 {
-    let here = share.generators.iter().filter(|g| g.target as usize == target);
-    here.map(|g| g.xfer.largest()).max().unwrap_or(0)
-}
-
-fn kind(target: &Target) -> &'static str {
-    match (&target.sim, target.raw) {
-        (Some(_), _) => "simulated",
-        (None, true) => "raw",
-        (None, false) => "file",
     }
 }
 
@@ -352,10 +264,16 @@ fn sds(plan: &Plan, known: &Known, deals: &Deals) -> Vec<SdOutline> {
             kind: deals.kinds.get(&at).copied(),
             size: worked_out.or(sd.size).filter(|_| !unknown),
             range: sd.range,
-            threads: deals.lanes.iter().filter(|((s, _), _)| *s == at).map(|((_, h), n)| (h.clone(), *n)).collect(),
+            threads: of_sd(deals, at),
         })
     };
     used.into_iter().filter_map(sd).collect()
+}
+
+/// The lanes of an SD by host.
+fn of_sd(deals: &Deals, at: usize) -> BTreeMap<String, Lanes> {
+    let lanes = deals.lanes.range((at, String::new())..(at + 1, String::new()));
+    lanes.map(|((_, host), lanes)| (host.clone(), *lanes)).collect()
 }
 
 fn run_outline(plan: &Plan, run: &Run, shown: &PlannedRun, known: &Known, threads: Option<u64>) -> RunOutline {
@@ -369,15 +287,17 @@ fn run_outline(plan: &Plan, run: &Run, shown: &PlannedRun, known: &Known, thread
         };
         if sized { format!("{name}={bytes:.0}") } else { format!("{name}=unknown") }
     };
-    let wds = run.workloads.iter().filter_map(|w| plan.wds.get(w.wd).cloned());
+    let mut wds: Vec<String> = run.workloads.iter().filter_map(|w| plan.wds.get(w.wd).cloned()).collect();
+    let format = run.kind == RunKind::Format || run.files.as_ref().is_some_and(|f| f.format.is_some());
+    wds.extend(run.files.iter().flat_map(|f| f.workloads.iter()).filter_map(|w| plan.fwds.get(w.fwd?).cloned()));
     RunOutline {
         run: run.name.clone(),
         rd: run.rd.clone(),
-        format: run.kind == RunKind::Format,
+        format,
         rate: rate(&shown.rate),
         iorate: if let Rate::Fixed(rate) = run.rate { Some(rate) } else { None },
         loops: run.loop_texts(),
-        wds: if run.kind == RunKind::Format { Vec::new() } else { wds.collect() },
+        wds: if format { Vec::new() } else { wds },
         threads,
         elapsed: run.elapsed,
         warmup: run.warmup,

@@ -88,6 +88,23 @@ fn a_plan_for_machines() {
     insta::assert_snapshot!(outline.json());
 }
 
+const FILES: &str = "\
+hd=default,jvms=2
+hd=a,system=localhost
+hd=b,system=localhost
+fsd=fsd1,anchor=/mnt/x,depth=2,width=4,files=100,sizes=(4k,50,64k,50),shared=yes,totalsize=10m
+fsd=fsd2,anchor=/mnt/y,shared=yes,files=10,wss=20k
+fwd=fwd1,fsd=fsd1,operation=read,threads=8
+fwd=fwd2,fsd=fsd2,operation=write,threads=4
+rd=rd1,fwd=fwd1,fwdrate=(100,200),format=restart,elapsed=60
+rd=rd2,fwd=fwd*,fwdrate=max,elapsed=60,forfiles=(100,200)
+";
+
+#[test]
+fn a_plan_of_files() {
+    insta::assert_snapshot!(text::of(&outline(FILES, &[true, true], usual)));
+}
+
 #[test]
 fn devices_of_other_machines_are_taken_as_they_are_meant() {
     let text = text::of(&outline(
@@ -164,10 +181,12 @@ fn the_page_tells_every_field() {
             _ => {}
         }
     }
-    let value: serde_json::Value = serde_json::from_str(&outline(MIXED, &[true, true], usual).json()).unwrap();
     let mut found = Vec::new();
-    // `threads` is a number for hosts and runs, and a map for SDs.
-    names(&value, &["luns", "threads"], &mut found);
+    for file in [MIXED, FILES] {
+        let value: serde_json::Value = serde_json::from_str(&outline(file, &[true, true], usual).json()).unwrap();
+        // `threads` is a number for hosts and runs, and a map for SDs.
+        names(&value, &["luns", "threads"], &mut found);
+    }
     for name in found {
         assert!(PAGE.contains(&format!("`{name}`")), "docs/plan.md does not tell of {name}");
     }

@@ -1,5 +1,6 @@
 //! A plan as tables for people.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use super::outline::{Bytes, Lanes, Outline, RunOutline, SdOutline};
@@ -12,12 +13,17 @@ pub fn of(outline: &Outline) -> String {
         let _ = write!(out, "{title}\n{}\n", table.text());
     };
     part("Hosts", hosts(outline));
-    part("Storage", storage(outline));
+    if !outline.sds.is_empty() {
+        part("Storage", storage(outline));
+    }
+    if !outline.fsds.is_empty() {
+        part("File systems", file_systems(outline));
+    }
     if !outline.areas.is_empty() {
         part("Where I/Os go (bytes from, to, how many)", areas(outline));
     }
     if !outline.formats.is_empty() {
-        part("Made before the first run", formats(outline));
+        part("Made first", formats(outline));
     }
     part("Runs", runs(outline));
     out.push_str(&time(outline));
@@ -103,8 +109,7 @@ fn areas(outline: &Outline) -> Table {
         ("bytes", Side::Right),
         ("runs", Side::Left),
     ]);
-    let names: std::collections::BTreeSet<&str> =
-        outline.runs.iter().filter(|r| !r.format).map(|r| r.run.as_str()).collect();
+    let names = runs_that_measure(outline);
     for area in &outline.areas {
         let mut row = vec![area.sd.clone(), area.wd.clone()];
         row.extend(bytes(area.miss.as_ref(), "unknown"));
@@ -127,7 +132,7 @@ fn bytes(area: Option<&Bytes>, missing: &str) -> [String; 3] {
 }
 
 /// Some names, and how many more.
-fn few(names: &std::collections::BTreeSet<String>) -> String {
+fn few(names: &BTreeSet<String>) -> String {
     const SHOWN: usize = 3;
     let mut text = names.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(" ");
     if names.len() > SHOWN {
@@ -136,31 +141,72 @@ fn few(names: &std::collections::BTreeSet<String>) -> String {
     text
 }
 
+fn file_systems(outline: &Outline) -> Table {
+    let mut table = Table::new(&[
+        ("fsd", Side::Left),
+        ("anchor", Side::Left),
+        ("", Side::Left),
+        ("directories", Side::Right),
+        ("files", Side::Right),
+        ("bytes", Side::Right),
+        ("size", Side::Right),
+        ("made", Side::Left),
+        ("working set", Side::Right),
+        ("runs", Side::Left),
+    ]);
+    let runs = runs_that_measure(outline);
+    for fsd in &outline.fsds {
+        let made = match (fsd.made_files, fsd.made_bytes) {
+            (Some(files), Some(bytes)) if Some(files) != fsd.files => {
+                format!("{} files, {}", commas(files), size(bytes))
+            }
+            _ => String::new(),
+        };
+        table.row(vec![
+            fsd.fsd.clone(),
+            fsd.anchor.clone(),
+            if fsd.shared { "shared".to_owned() } else { String::new() },
+            fsd.directories.map_or("too many".to_owned(), commas),
+            fsd.files.map_or("too many".to_owned(), commas),
+            fsd.bytes.map_or(String::new(), commas),
+            fsd.bytes.map_or(String::new(), size),
+            made,
+            fsd.working_set.map_or(String::new(), size),
+            if fsd.runs.len() == runs.len() { "all".to_owned() } else { few(&fsd.runs) },
+        ]);
+    }
+    table
+}
+
+/// The names of all runs but formats.
+fn runs_that_measure(outline: &Outline) -> BTreeSet<&str> {
+    outline.runs.iter().filter(|r| !r.format).map(|r| r.run.as_str()).collect()
+}
+
 fn formats(outline: &Outline) -> Table {
     let mut table = Table::new(&[
-        ("sd", Side::Left),
-        ("file", Side::Left),
+        ("run", Side::Left),
+        ("definition", Side::Left),
+        ("path", Side::Left),
         ("host", Side::Left),
+        ("", Side::Left),
+        ("directories", Side::Right),
+        ("files", Side::Right),
         ("bytes", Side::Right),
         ("size", Side::Right),
     ]);
+    let count = |n: u64| if n == 0 { String::new() } else { commas(n) };
     for format in &outline.formats {
         table.row(vec![
-            format.sd.clone(),
-            format.lun.clone(),
-            format.host.clone(),
+            format.run.clone(),
+            format.definition.clone(),
+            format.path.clone(),
+            format.host.clone().unwrap_or_default(),
+            if format.deletes { "deletes the old first".to_owned() } else { String::new() },
+            count(format.directories),
+            count(format.files),
             commas(format.bytes),
             size(format.bytes),
-        ]);
-    }
-    let all: u64 = outline.formats.iter().map(|f| f.bytes).sum();
-    if outline.formats.len() > 1 {
-        table.row(vec![
-            format!("{} in all", outline.formats.len()),
-            String::new(),
-            String::new(),
-            commas(all),
-            size(all),
         ]);
     }
     table
@@ -194,7 +240,12 @@ fn row(number: usize, run: &RunOutline) -> Vec<String> {
         few(&run.wds.iter().cloned().collect()),
         run.rate.clone(),
         // The rate has a column of its own.
-        run.loops.iter().filter(|l| !l.starts_with("iorate=")).cloned().collect::<Vec<_>>().join(" "),
+        run.loops
+            .iter()
+            .filter(|l| !l.starts_with("iorate=") && !l.starts_with("fwdrate="))
+            .cloned()
+            .collect::<Vec<_>>()
+            .join(" "),
         run.threads.map_or("?".to_owned(), |n| n.to_string()),
         seconds(run.warmup),
         run.elapsed.map_or("to the end".to_owned(), |n| n.to_string()),

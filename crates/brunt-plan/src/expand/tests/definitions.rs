@@ -25,7 +25,7 @@ fn sd_key_words_make_a_run_for_each_set() {
         plan.runs.iter().map(|r| r.name.clone()).collect::<Vec<_>>()
     };
     assert_eq!(names("single"), ["rd1_sd1", "rd1_sd2", "rd1_sd3", "rd1_sd4", "rd1_sd5"]);
-    assert_eq!(names("range"), ["rd1_sd1", "rd1_sd1-sd2", "rd1_sd1-sd3", "rd1_sd1-sd4", "rd1_sd1-sd5"]);
+    assert_eq!(names("range"), ["rd1_sd1-sd1", "rd1_sd1-sd2", "rd1_sd1-sd3", "rd1_sd1-sd4", "rd1_sd1-sd5"]);
     assert_eq!(names("setsof2"), ["rd1_sd5_sd4", "rd1_sd1_sd3", "rd1_sd2"]);
     assert_eq!(names("setsof1"), names("single"));
 }

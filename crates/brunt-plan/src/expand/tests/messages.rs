@@ -213,3 +213,46 @@ fn no_two_things_share_a_report() {
         assert!(failing(&parms).starts_with("Error[report-name]"), "sd={sd}, wd={worker}");
     }
 }
+
+#[test]
+fn what_does_not_go_together_is_named_with_its_counterpart() {
+    let mut parms = one_sd(vec![rd("rd1", &["wd1"], IoRate::Max)]);
+    parms.sds[0].name = some("sd1_with_a_name".to_owned());
+    parms.wds[0].sds = names(&["sd1*"]);
+    (parms.sds[0].offset, parms.sds[0].align) = (some(512), some(4096));
+    parms.rds[0].loops = vec![looping(LoopKind::Compratio, &[1.0, 2.0])];
+    parms.general.validate = words(&["yes"]);
+    insta::assert_snapshot!(failing(&parms), @r"
+    Error[exclusive] offset= does not go with data validation | leave one of the two out
+    Error[exclusive] align= does not go with data validation | leave one of the two out
+    Error[long-name] `sd1_with_a_name` is longer than 8 bytes, which data validation needs
+    Error[exclusive] forcompratio= does not go with data validation | leave one of the two out
+    ");
+
+    let mut parms = one_sd(vec![rd("rd1", &["wd1"], IoRate::Max)]);
+    parms.general.concatenatesds = some(true);
+    (parms.sds[0].hitarea, parms.sds[0].range) = (some(1 << 20), some((10.0, 20.0)));
+    (parms.wds[0].rhpct, parms.wds[0].whpct) = (some(10.0), some(10.0));
+    insta::assert_snapshot!(failing(&parms), @r"
+    Error[exclusive] hitarea= does not go with concatenatesds=yes | leave one of the two out
+    Error[exclusive] range= does not go with concatenatesds=yes | leave one of the two out
+    Error[exclusive] rhpct= does not go with concatenatesds=yes | leave one of the two out
+    Error[exclusive] whpct= does not go with concatenatesds=yes | leave one of the two out
+    ");
+
+    let mut parms = one_sd(vec![rd("rd1", &["wd1"], IoRate::Max)]);
+    (parms.wds[0].stride, parms.wds[0].seekpct) = (some((4096, 8192)), some(SeekPct::Percent(0.0)));
+    insta::assert_snapshot!(failing(&parms), @"Error[stride-without-seeks] stride= has no effect on a sequential workload | leave stride= out, or let some I/Os seek: seekpct=100");
+    parms.wds[0].seekpct = some(SeekPct::Percent(10.0));
+    assert!(plan_with(&parms, &Options::default()).0.is_some());
+}
+
+#[test]
+fn reports_of_every_execution_keep_their_names() {
+    for name in ["summary", "totals", "a/b"] {
+        let parms = file(vec![sized(name, 8 << 20)], vec![wd("wd1", &["*"])], vec![rd("rd1", &["wd1"], IoRate::Max)]);
+        let (plan, _) = plan_with(&parms, &Options::default());
+        let refused = plan.unwrap().settings.unsupported;
+        assert!(refused.iter().any(|(_, text)| text.contains(name)), "{name}: {refused:?}");
+    }
+}
