@@ -232,6 +232,11 @@ impl Running {
         self.shared.ask_stop(after_interval);
     }
 
+    /// Lets a run in lockstep ([`WorkerShare::lockstep`]) begin an interval, counted from 1, and those before it.
+    pub fn grant(&self, interval: u32) {
+        self.shared.grant(interval);
+    }
+
     /// Starts no more I/O to an SD (its index in the plan) for the rest of the run; what is in flight comes back. The
     /// others go on at their own rates.
     pub fn drop_sd(&self, sd: u32) {

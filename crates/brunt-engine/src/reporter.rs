@@ -53,6 +53,11 @@ impl Reporter {
         planned.max(self.collector.began_ns().saturating_add(self.interval_ns / 2))
     }
 
+    /// Intervals so far.
+    pub fn count(&self) -> u32 {
+        self.collector.count()
+    }
+
     /// Whether the run shall end without waiting for the end of the interval.
     pub fn stop_now(&self) -> bool {
         self.shared.stop_after().is_some_and(|n| n <= u64::from(self.collector.count()))

@@ -116,6 +116,7 @@ pub struct Shared {
     /// Ends of data.
     pub tally: Tally,
     stop: AtomicBool,
+    granted: AtomicU32,
     stop_after: AtomicU64,
     failures: Mutex<Failures>,
 }
@@ -128,6 +129,7 @@ impl Shared {
             news: Bell::default(),
             tally,
             stop: AtomicBool::new(false),
+            granted: AtomicU32::new(1),
             stop_after: AtomicU64::new(u64::MAX),
             failures: Mutex::new(Failures::default()),
         }
@@ -154,6 +156,17 @@ impl Shared {
     /// The last interval that is wished, 0 for at once.
     pub fn stop_after(&self) -> Option<u64> {
         Some(self.stop_after.load(SeqCst)).filter(|n| *n != u64::MAX)
+    }
+
+    /// Intervals up to this one may begin, where they wait for it.
+    pub fn grant(&self, interval: u32) {
+        self.granted.fetch_max(interval, SeqCst);
+        self.news.ring();
+    }
+
+    /// The last interval that may begin.
+    pub fn granted(&self) -> u32 {
+        self.granted.load(SeqCst)
     }
 
     /// Notes a failed I/O. The only lock on a lane's way, taken only when something failed.

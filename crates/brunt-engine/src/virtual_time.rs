@@ -6,6 +6,11 @@
 //!
 //! Order of events at the same time: answers, the end of the interval, arrivals. An I/O that is done
 //! exactly at the end of an interval belongs to it.
+//!
+//! Nothing keeps such a run from being far ahead of the master, whose answers come in real time. So where the master has
+//! a say the clock stands still: when all data was gone through, a worker that is alone waits for the stop that follows,
+//! and its last interval ends there; one of several, which go in lockstep, ends its interval and waits for leave to begin
+//! the next.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -14,7 +19,6 @@ use std::sync::Arc;
 use brunt_plan::work::WorkerShare;
 
 use crate::assembly::Assembly;
-use crate::clock::now_ns;
 use crate::device::sim::SimDevice;
 use crate::dispatch::Dispatcher;
 use crate::feed::Order;
@@ -24,9 +28,6 @@ use crate::shared::Shared;
 
 /// The clock at the start of the run; 0 would mean "nothing in flight".
 const START_NS: u64 = 1_000_000_000;
-/// When all data was gone through, the clock stands still for so long in real time: the master, whose
-/// answer is to stop, gets the time that it would have on a real clock.
-const PATIENCE_NS: u64 = 2_000_000_000;
 /// Events between two looks at whether the run was stopped.
 const LOOK: u32 = 1024;
 
@@ -56,6 +57,7 @@ pub struct VirtualRun {
     issued: u64,
     shared: Arc<Shared>,
     reporter: Reporter,
+    lockstep: bool,
 }
 
 impl VirtualRun {
@@ -68,7 +70,8 @@ impl VirtualRun {
             idle[seat.target].push_back(n);
         }
         let places = seats.into_iter().map(|seat| Place { seat, busy: None }).collect();
-        Self { places, idle, devices, dispatcher, answers: BinaryHeap::new(), issued: 0, shared, reporter }
+        let (answers, lockstep) = (BinaryHeap::new(), share.lockstep);
+        Self { places, idle, devices, dispatcher, answers, issued: 0, shared, reporter, lockstep }
     }
 
     /// Waits for the start, which is now, and runs.
@@ -104,7 +107,7 @@ impl VirtualRun {
             } else if boundary <= due {
                 now = boundary;
                 self.reporter.sample(now);
-                if self.reporter.is_last() {
+                if self.reporter.is_last() || !self.may_go_on() {
                     return;
                 }
             } else {
@@ -124,27 +127,37 @@ impl VirtualRun {
 
     /// Whether the run shall end before the next event. Holds the clock where that is not yet known.
     fn must_end(&mut self, count: u32) -> bool {
-        if self.reporter.sequential_news() {
+        let sequential_news = self.reporter.sequential_news();
+        if sequential_news {
             self.reporter.news();
-            self.stand_still(Some(now_ns() + PATIENCE_NS));
-            return self.reporter.stop_now();
         }
         let nothing_comes = self.next_answer() == u64::MAX && self.next_due() == u64::MAX;
-        if nothing_comes && !self.reporter.has_end() {
+        if !self.lockstep && (sequential_news || nothing_comes && !self.reporter.has_end()) {
             self.reporter.news();
-            self.stand_still(None);
+            self.stand_still(|| self.shared.stop_after().is_some());
             return self.reporter.stop_now();
         }
         count.is_multiple_of(LOOK) && self.reporter.stop_now()
     }
 
-    /// Waits in real time until a stop is asked for, or until the deadline.
-    fn stand_still(&self, deadline_ns: Option<u64>) {
-        while self.shared.stop_after().is_none() && deadline_ns.is_none_or(|t| now_ns() < t) {
+    /// An interval is over. False when the run is, too.
+    fn may_go_on(&self) -> bool {
+        if !self.lockstep {
+            return true;
+        }
+        let next = self.reporter.count() + 1;
+        self.stand_still(|| self.shared.granted() >= next);
+        !self.reporter.stop_now()
+    }
+
+    /// Waits in real time until the run may go on, or a stop is asked for that holds by now.
+    fn stand_still(&self, may_go_on: impl Fn() -> bool) {
+        loop {
             let seen = self.shared.news.now();
-            if self.shared.stop_after().is_none() {
-                self.shared.news.wait(seen, deadline_ns);
+            if may_go_on() || self.reporter.stop_now() {
+                return;
             }
+            self.shared.news.wait(seen, None);
         }
     }
 

@@ -158,6 +158,10 @@ impl HostLink for GrpcLink {
         self.client.clone().stop(request).await.map(drop).map_err(|status| self.failed(status))
     }
 
+    async fn grant(&self, interval: u32) -> Result<(), LinkError> {
+        self.client.clone().grant(v1::GrantRequest { interval }).await.map(drop).map_err(|status| self.failed(status))
+    }
+
     async fn drop_sd(&self, sd: u32) -> Result<(), LinkError> {
         self.client.clone().drop_sd(v1::DropSdRequest { sd }).await.map(drop).map_err(|status| self.failed(status))
     }

@@ -104,6 +104,12 @@ pub trait HostLink: Send + Sync {
     /// No answer.
     fn stop(&self, after_interval: Option<u32>) -> impl Future<Output = Result<(), LinkError>> + Send;
 
+    /// Lets workers in lockstep ([`WorkerShare::lockstep`]) begin an interval.
+    ///
+    /// # Errors
+    /// No answer.
+    fn grant(&self, interval: u32) -> impl Future<Output = Result<(), LinkError>> + Send;
+
     /// Starts no more I/O to an SD (its index in the plan), in the run that goes on and in later ones
     /// (`data_errors=remove_device`). I/Os in flight come back.
     ///

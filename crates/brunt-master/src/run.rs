@@ -56,6 +56,8 @@ pub(crate) struct Run<'r, 's, L> {
     workload_done: bool,
     /// Hosts that failed to start, and why.
     not_started: Vec<(usize, String)>,
+    /// Each interval but the first waits for our leave.
+    lockstep: bool,
 }
 
 /// What is known of a worker in this run.
@@ -236,7 +238,8 @@ impl<L: HostLink> Run<'_, '_, L> {
         if let (None, Some(last)) = (self.end, last) {
             self.session.emit(Event::SequentialDone);
             self.merger.end_at(last);
-            self.stop(RunEnd::EndOfData, None).await;
+            // In lockstep all go through the whole interval, so that the result does not depend on who hears it first.
+            self.stop(RunEnd::EndOfData, self.lockstep.then_some(last)).await;
         }
     }
 

@@ -98,6 +98,11 @@ impl HostLink for FakeAgent {
         Ok(())
     }
 
+    async fn grant(&self, interval: u32) -> Result<(), LinkError> {
+        self.called(format!("grant {interval}"));
+        Ok(())
+    }
+
     async fn drop_sd(&self, sd: u32) -> Result<(), LinkError> {
         self.called(format!("drop sd {sd}"));
         if self.deaf { Err(LinkError::Broken("it is deaf".into())) } else { Ok(()) }

@@ -276,6 +276,18 @@ mod tests {
         }
 
         #[test]
+        fn a_list_is_its_parts_one_behind_the_other(parts in prop::collection::vec((0u8..3, 1u32..50, 1u32..50), 1..6)) {
+            let one = |(kind, a, b): &(u8, u32, u32)| match kind {
+                0 => a.to_string(),
+                1 => format!("{a}-{},{b}", a + 3 * b),
+                _ => format!("{a}-{},d", a * 8),
+            };
+            let texts: Vec<String> = parts.iter().map(one).collect();
+            let apart: Vec<f64> = texts.iter().flat_map(|t| values(t)).collect();
+            prop_assert_eq!(values(&texts.join(",")), apart);
+        }
+
+        #[test]
         fn never_panics(text in "[-0-9dksmh%.,é]*") {
             let _ = numbers(&items(&text), true);
             let _ = names(&items(&text));

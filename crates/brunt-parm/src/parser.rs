@@ -39,7 +39,7 @@ enum Current {
     Sd(Draft<Sd>),
     Wd(Draft<Wd>),
     Fwd(Draft<Fwd>),
-    Rd(Draft<Rd>),
+    Rd(Box<Draft<Rd>>),
 }
 
 /// A definition that is not complete.
@@ -294,7 +294,10 @@ impl Parser {
                 let value = Fwd { name: (!is_default).then(|| name.clone()), ..self.fwd_of(&name) };
                 Current::Fwd(Draft { value, name, is_default, keep, own })
             }
-            Section::General | Section::Rd => draft!(Rd, rd),
+            Section::General | Section::Rd => {
+                let value = Rd { name: (!is_default).then(|| name.clone()), ..self.defaults.rd.clone() };
+                Current::Rd(Box::new(Draft { value, name, is_default, keep, own }))
+            }
         };
         if let (Current::Hd(draft), [first, second]) = (&mut self.current, param.items.as_slice()) {
             hd::old_form(draft, first, second, &mut self.problems);
@@ -403,7 +406,7 @@ impl Parser {
             Current::Fwd(draft) => self.finish_fwd(draft),
             Current::Sd(draft) => self.finish_sd(draft),
             Current::Wd(draft) => self.finish_wd(draft),
-            Current::Rd(draft) => self.finish_rd(draft),
+            Current::Rd(draft) => self.finish_rd(*draft),
         }
     }
 }

@@ -232,6 +232,9 @@ pub struct WorkerShare {
     pub intervals: Option<u32>,
     /// Seed of the execution.
     pub seed: u64,
+    /// On the virtual clock: whether each interval but the first waits for the master's leave, so that several workers
+    /// go through the same intervals. In real time it means nothing.
+    pub lockstep: bool,
     /// Release.
     pub control: Control,
     /// Gaps.

@@ -97,9 +97,11 @@ prop_compose! {
         names in (".{0,10}", ".{0,10}"), run_id in any::<u32>(), interval_ns in 1..u64::MAX,
         intervals in option::of(any::<u32>()), seed in any::<u64>(), control in control(), arrivals in arrivals(),
         targets in vec(target(), 1..4), generators in vec(generator(1), 0..5),
+        lockstep in any::<bool>(),
     ) -> WorkerShare {
         WorkerShare {
-            worker: names.0, run: names.1, run_id, interval_ns, intervals, seed, control, arrivals, targets, generators,
+            worker: names.0, run: names.1, run_id, interval_ns, intervals, seed, lockstep, control, arrivals, targets,
+            generators,
         }
     }
 }

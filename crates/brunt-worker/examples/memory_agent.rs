@@ -94,6 +94,8 @@ impl Prepared {
 }
 
 impl RunningWork for Running {
+    fn grant(&self, _interval: u32) {}
+
     fn drop_sd(&self, _sd: u32) {}
 
     fn stop(&self, after_interval: Option<u32>) {

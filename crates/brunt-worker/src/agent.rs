@@ -92,6 +92,9 @@ pub async fn serve_stdio_with(options: AgentOptions, engine: Arc<dyn WorkEngine>
     own_process_group();
     // A handler that does nothing, and that is not inherited by hooks: a hang-up alone ends no run.
     let _ = signal(SignalKind::hangup()).map_err(AgentError::Start)?;
+    // Likewise for a file beyond `ulimit -f`: the write then fails with EFBIG and is reported as any other.
+    let too_large = SignalKind::from_raw(nix::sys::signal::Signal::SIGXFSZ as i32);
+    let _ = signal(too_large).map_err(AgentError::Start)?;
     let (ended, mut end) = watch::channel(false);
     let ended = Arc::new(ended);
     let stream = stdio::take(&marker_line(&options.marker), Arc::clone(&ended)).map_err(AgentError::Stdio)?;

@@ -30,6 +30,9 @@ pub trait RunningWork: Send {
     /// Ends the work after that interval, or at once. Does not block.
     fn stop(&self, after_interval: Option<u32>);
 
+    /// Lets work in lockstep begin that interval. Does not block.
+    fn grant(&self, interval: u32);
+
     /// Begins no more I/O to an SD (its index in the plan); the others go on. Does not block.
     fn drop_sd(&self, sd: u32);
 

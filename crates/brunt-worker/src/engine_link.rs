@@ -44,6 +44,10 @@ impl RunningWork for Running {
         Running::stop(self, after_interval);
     }
 
+    fn grant(&self, interval: u32) {
+        Running::grant(self, interval);
+    }
+
     fn drop_sd(&self, sd: u32) {
         Running::drop_sd(self, sd);
     }

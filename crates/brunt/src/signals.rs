@@ -56,6 +56,8 @@ async fn listen(control: mpsc::Sender<Control>, seen: Interrupted) {
             }
         });
     }
+    // A report beyond `ulimit -f`: the write fails, which is told, in place of the process.
+    let _too_large = signal(SignalKind::from_raw(nix::sys::signal::Signal::SIGXFSZ as i32));
     while listeners.join_next().await.is_some() {}
 }
 

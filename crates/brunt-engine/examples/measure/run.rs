@@ -65,6 +65,7 @@ pub fn share(
         run_id: 0,
         interval_ns: 1_000_000_000,
         intervals: Some(seconds),
+        lockstep: false,
         seed: 1,
         control,
         arrivals,

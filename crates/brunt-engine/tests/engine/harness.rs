@@ -92,6 +92,7 @@ pub fn share(intervals: Option<u32>, targets: Vec<Target>, generators: Vec<Gener
         run_id: 0,
         interval_ns: SECOND,
         intervals,
+        lockstep: false,
         seed: 42,
         control: Control::Uncontrolled,
         arrivals: Arrivals::Exponential,

@@ -255,6 +255,33 @@ fn streams_are_dealt_to_lanes_and_covered_once() {
 }
 
 #[test]
+fn in_lockstep_each_interval_waits_for_leave() {
+    let seq = Generator { seek: Seek::Eof, miss: area(0, M), ..generator(0) };
+    let mut s = share(None, vec![sim(0, 1, spec())], vec![seq]);
+    s.lockstep = true;
+    let (running, events) = start(s).unwrap();
+    let mut told = Vec::new();
+    for event in events {
+        if let WorkerEvent::Interval(sample) = &event {
+            // One more has begun than is over, and never another.
+            assert_eq!((sample.interval as usize, sample.end_ns), (told.len(), u64::from(sample.interval) * SECOND));
+            match sample.interval {
+                1 | 2 => running.grant(sample.interval + 1),
+                _ => running.stop(Some(3)),
+            }
+        }
+        told.push(event);
+    }
+    running.join();
+    // The end of the data does not end it, and stands before the sample of its interval.
+    assert_eq!(told[0], WorkerEvent::SequentialDone);
+    assert!(matches!(
+        &told[1..],
+        [WorkerEvent::Interval(_), WorkerEvent::Interval(_), WorkerEvent::Interval(_), WorkerEvent::Drained]
+    ));
+}
+
+#[test]
 fn a_share_that_cannot_be_run_is_refused() {
     let refused = |s| start(s).err().unwrap().to_string();
     let real = SimSpec { virtual_clock: false, ..spec() };

@@ -69,6 +69,10 @@ impl Agent for Fake {
         Err(Status::internal("it broke"))
     }
 
+    async fn grant(&self, _: Request<v1::GrantRequest>) -> Answer<v1::GrantReply> {
+        Ok(Response::new(v1::GrantReply {}))
+    }
+
     async fn drop_sd(&self, _: Request<v1::DropSdRequest>) -> Answer<v1::DropSdReply> {
         Ok(Response::new(v1::DropSdReply {}))
     }

@@ -8,13 +8,29 @@ use crate::idle::{Consequence, TooLong};
 use crate::link::HostLink;
 use crate::merge::Merged;
 use crate::run::Run;
+use crate::run::drain::ANSWER_LIMIT;
 use crate::session::{Halt, now_ms};
 
 impl<L: HostLink> Run<'_, '_, L> {
     /// Sends out the intervals that are complete.
     pub(super) async fn advance(&mut self) {
         while let Some(interval) = self.merger.next_complete() {
+            let next = interval.number + 1;
             self.interval_done(interval).await;
+            if self.lockstep && self.merger.last().is_none_or(|last| next <= last) {
+                self.grant(next).await;
+            }
+        }
+    }
+
+    /// Lets the workers begin an interval.
+    async fn grant(&mut self, interval: u32) {
+        let fleet = self.session.fleet;
+        let calls = self.hosts.iter().filter_map(|h| Some((*h, fleet.hosts.get(*h)?.link.grant(interval)))).collect();
+        for (h, result) in self.session.call_anyway(calls, ANSWER_LIMIT, false).await {
+            if let Err(error) = result {
+                tracing::warn!(host = h, %error, "grant was not answered");
+            }
         }
     }
 

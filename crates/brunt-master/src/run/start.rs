@@ -64,6 +64,12 @@ impl Dealt<'_> {
         self.plan.max_data.iter().map(|(kind, bytes)| (*kind, *bytes as u64)).collect()
     }
 
+    /// Whether several workers have work and some are on a virtual clock: it would carry them away from the others.
+    fn in_lockstep(&self) -> bool {
+        let on_virtual = |share: &WorkerShare| share.targets.iter().any(|t| t.sim.is_some_and(|sim| sim.virtual_clock));
+        self.shares().flatten().count() > 1 && self.shares().flatten().any(on_virtual)
+    }
+
     /// Whether any of the work ends with its data.
     fn ends_with_data(&self) -> bool {
         self.shares().flatten().any(share_ends)
@@ -114,9 +120,10 @@ impl<'s, L: HostLink> Session<'s, L> {
     }
 
     async fn prepare(&mut self, dealt: &Dealt<'_>) -> Result<(), Halt> {
-        let fleet = self.fleet;
+        let (fleet, lockstep) = (self.fleet, dealt.in_lockstep());
         let prepares = dealt.hosts().into_iter().filter_map(|h| {
-            let shares = dealt.deal.shares.get(h)?.clone();
+            let mut shares = dealt.deal.shares.get(h)?.clone();
+            shares.iter_mut().flatten().for_each(|share| share.lockstep = lockstep);
             Some((h, fleet.hosts.get(h)?.link.prepare(shares)))
         });
         let answers = self.call(prepares.collect()).await?;
@@ -166,6 +173,7 @@ impl<'s, L: HostLink> Session<'s, L> {
             error_command: None,
             workload_done: false,
             not_started: Vec::new(),
+            lockstep: dealt.in_lockstep(),
             session: self,
         }
     }

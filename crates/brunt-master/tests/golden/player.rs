@@ -79,6 +79,10 @@ impl HostLink for Player {
         Ok(())
     }
 
+    async fn grant(&self, _interval: u32) -> Result<(), LinkError> {
+        Ok(())
+    }
+
     async fn drop_sd(&self, _sd: u32) -> Result<(), LinkError> {
         Ok(())
     }

@@ -11,7 +11,9 @@ const LATER_CHECK: &str = "data validation comes with a later version";
 
 pub(super) const TABLE: &[Keyword] = &[
     kw("compression", Form::Percent, "obsolete: what remains after compression; becomes compratio=100/n").exact(),
-    kw("compratio", Form::Number, "compression ratio of the data written; 1 is incompressible").default("1"),
+    kw("compratio", Form::Number, "compression ratio of the data written; 1 is incompressible")
+        .default("1")
+        .later(LATER_DATA),
     kw("compressionseed", Form::Special("n | tod"), "seed of the data pattern").accepted(LATER_DATA),
     kw("dedupratio", Form::Number, "how often each block of data is written").exact().later(LATER_DATA),
     kw("dedupunit", Form::Bytes, "size of the blocks that repeat").exact().later(LATER_DATA),
@@ -76,7 +78,9 @@ pub(super) const TABLE: &[Keyword] = &[
     kw("psrset", Form::Numbers, "Solaris processor sets").accepted("it is for Solaris only"),
     kw("auxreport", Form::Texts, "reports made by a Java class").accepted("there are no Java plug-ins"),
     kw("monitor", Form::Path, "file whose first line (end_rd, end_vdbench) ends a run or all"),
-    kw("concatenatesds", Form::YesNo, "make one address space of all SDs of a workload").default("no"),
+    kw("concatenatesds", Form::YesNo, "make one address space of all SDs of a workload")
+        .default("no")
+        .later("SDs made into one come with a later version"),
     kw("messagescan", Form::Special("yes | no | nodisplay | n"), "scan the system's messages during the runs")
         .default("yes")
         .accepted("system messages are not scanned"),

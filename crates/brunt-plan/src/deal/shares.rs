@@ -202,6 +202,7 @@ fn empty_share(resolved: &Resolved, run: &Run, run_id: u32, rates: &Rates, host:
         run_id,
         interval_ns: u64::from(run.interval) * 1_000_000_000,
         intervals: run.elapsed.map(|elapsed| elapsed.saturating_add(run.warmup) / run.interval.max(1)),
+        lockstep: false,
         seed: resolved.plan.settings.seed,
         control: rates.control.clone(),
         arrivals: run.arrivals,

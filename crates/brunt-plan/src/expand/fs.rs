@@ -41,7 +41,7 @@ pub(crate) struct FsRuns<'a> {
     /// Workloads that were made before.
     known: HashMap<Asked, Arc<[FsWorkload]>>,
     /// Sets of file systems, by their places, and changes that were found in order.
-    checked: HashSet<(usize, Vec<(LoopKind, u64, bool)>)>,
+    checked: HashSet<(usize, loops::Structural)>,
 }
 
 /// What the workloads of a run are made of: FWDs with the places of their sets, loops and operations of the run, the

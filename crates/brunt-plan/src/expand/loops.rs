@@ -98,8 +98,11 @@ pub(crate) fn threads(values: &[LoopValue]) -> Option<u32> {
     values.iter().find(|v| v.kind == LoopKind::Threads).map(|v| plain(v).max(1.0) as u32)
 }
 
-/// The values that change workloads of SDs, as a key.
-pub(crate) fn changes(values: &[LoopValue]) -> Vec<(LoopKind, u64)> {
+/// Values that change workloads of SDs, as a key: what, and the bits of the number.
+pub(crate) type Changes = Vec<(LoopKind, u64)>;
+
+/// The values that change workloads of SDs.
+pub(crate) fn changes(values: &[LoopValue]) -> Changes {
     const KINDS: [LoopKind; 6] =
         [LoopKind::Xfersize, LoopKind::Rdpct, LoopKind::Rhpct, LoopKind::Whpct, LoopKind::Seekpct, LoopKind::Hitarea];
     values.iter().filter(|v| KINDS.contains(&v.kind)).map(|v| (v.kind, plain(v).to_bits())).collect()

@@ -27,10 +27,15 @@ pub(crate) struct Runs<'a> {
     runs: Vec<Run>,
     names: HashMap<&'a str, Span>,
     /// Workloads before any loop, made once for all runs that do the same; with the set of SDs they were made for.
-    known: HashMap<Asked, (Option<Arc<[usize]>>, Arc<[Workload]>)>,
+    known: HashMap<Asked, Made>,
     /// Workloads before and after loops. What they were before is kept, so that its address stays its own.
-    looped: HashMap<(usize, Vec<(LoopKind, u64)>), [Arc<[Workload]>; 2]>,
+    looped: HashMap<(usize, loops::Changes), [Workloads; 2]>,
 }
+
+/// The workloads of a run, shared by all that do the same.
+type Workloads = Arc<[Workload]>;
+/// Workloads with the set of SDs that the run named, if any.
+type Made = (Option<Arc<[usize]>>, Workloads);
 
 /// What the workloads of a run are made of.
 #[derive(PartialEq, Eq, Hash)]

@@ -13,22 +13,10 @@ use crate::sim;
 /// Errors that end an execution when `data_errors=` says nothing (`docs/vdbench/raw.md` §3).
 const DEFAULT_ERRORS: u64 = 50;
 /// Keys of `misc=` (`docs/vdbench/decisions.md`), without those of simulated devices.
-const MISC_KEYS: [&str; 14] = [
-    "engine",
-    "cpus",
-    "cpu_latency",
-    "wait",
-    "drain",
-    "lease",
-    "retry",
-    "on_worker_loss",
-    "hook_failure",
-    "allow_in_use",
-    "overwrite",
-    "identity",
-    "become",
-    "array_cache",
-];
+const MISC_KEYS: [&str; 6] = ["cpus", "drain", "hook_failure", "allow_in_use", "overwrite", "identity"];
+/// Keys that later versions will follow. A file may have them already.
+const LATER_MISC_KEYS: [&str; 8] =
+    ["engine", "cpu_latency", "wait", "lease", "retry", "on_worker_loss", "become", "array_cache"];
 
 /// Makes the settings; `unsupported` is filled in at the end of the expansion.
 pub(crate) fn expand(file: &ParmFile, options: &Options, sds: &Sds, log: &mut Log) -> Settings {
@@ -86,6 +74,10 @@ fn check_misc(key: &Spanned<String>, value: &Spanned<String>, sds: &Sds, log: &m
         }
         "fifo" => {}
         known if MISC_KEYS.contains(&known) => {}
+        later if LATER_MISC_KEYS.contains(&later) => log.push(
+            Diag::warning("later-misc", format!("misc=({later}=…) has no effect in this version"), key.span)
+                .help("leave it out, or keep it for a later version"),
+        ),
         unknown => {
             let diag = Diag::warning("unknown-misc", format!("misc= has no key `{unknown}`"), key.span)
                 .label("ignored, as in Vdbench");

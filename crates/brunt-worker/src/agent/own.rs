@@ -182,6 +182,13 @@ impl OwnWorker {
         }
     }
 
+    /// Lets work in lockstep begin an interval.
+    pub fn grant(&self, interval: u32) {
+        if let Stage::Running(work, _) = &*self.stage() {
+            work.grant(interval);
+        }
+    }
+
     /// Starts no more I/O to an SD, in the run that goes on and in later ones.
     pub fn drop_sd(&self, sd: u32) {
         let stage = self.stage();
@@ -303,6 +310,7 @@ mod tests {
             run_id: 0,
             interval_ns: 1_000_000_000,
             intervals,
+            lockstep: false,
             seed: 7,
             control: Control::Uncontrolled,
             arrivals: Arrivals::Exponential,

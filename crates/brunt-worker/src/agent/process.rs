@@ -104,6 +104,12 @@ impl ProcessWorker {
         result.map(drop).map_err(|status| self.failed(status))
     }
 
+    /// Lets work in lockstep begin an interval.
+    pub async fn grant(&self, interval: u32) -> Result<(), String> {
+        let result = self.client.clone().grant(v1::GrantRequest { interval }).await;
+        result.map(drop).map_err(|status| self.failed(status))
+    }
+
     /// Starts no more I/O to an SD.
     pub async fn drop_sd(&self, sd: u32) -> Result<(), String> {
         let result = self.client.clone().drop_sd(v1::DropSdRequest { sd }).await;

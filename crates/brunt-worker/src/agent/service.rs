@@ -139,6 +139,11 @@ impl Agent for AgentService {
         Ok(Response::new(v1::StopReply {}))
     }
 
+    async fn grant(&self, request: Request<v1::GrantRequest>) -> Result<Response<v1::GrantReply>, Status> {
+        self.team()?.grant(request.into_inner().interval).await.map_err(refuse)?;
+        Ok(Response::new(v1::GrantReply {}))
+    }
+
     async fn drop_sd(&self, request: Request<v1::DropSdRequest>) -> Result<Response<v1::DropSdReply>, Status> {
         self.team()?.drop_sd(request.into_inner().sd).await.map_err(refuse)?;
         Ok(Response::new(v1::DropSdReply {}))

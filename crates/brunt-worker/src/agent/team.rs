@@ -102,6 +102,20 @@ impl Team {
         }
     }
 
+    /// Lets work in lockstep begin an interval.
+    pub async fn grant(&self, interval: u32) -> Result<(), String> {
+        match self {
+            Team::Own(worker) => {
+                worker.grant(interval);
+                Ok(())
+            }
+            Team::Processes(workers) => {
+                let calls = workers.iter().map(Arc::clone);
+                together(calls.map(|worker| async move { worker.grant(interval).await })).await
+            }
+        }
+    }
+
     /// Starts no more I/O to an SD.
     pub async fn drop_sd(&self, sd: u32) -> Result<(), String> {
         match self {

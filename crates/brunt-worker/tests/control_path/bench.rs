@@ -69,6 +69,7 @@ pub fn share(sd: u32, lun: &Path, intervals: Option<u32>) -> WorkerShare {
         run_id: 0,
         interval_ns: 10_000_000,
         intervals,
+        lockstep: false,
         seed: 1,
         control: Control::Uncontrolled,
         arrivals: Arrivals::Exponential,

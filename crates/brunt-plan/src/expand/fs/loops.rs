@@ -52,8 +52,11 @@ pub(super) fn changes(values: &[LoopValue]) -> Changes {
     changes
 }
 
-/// The values that change structures, as a key.
-pub(super) fn structural(values: &[LoopValue]) -> Vec<(LoopKind, u64, bool)> {
+/// Values that change structures, as a key: what, the bits of the number, whether it is a percentage.
+pub(super) type Structural = Vec<(LoopKind, u64, bool)>;
+
+/// The values that change structures.
+pub(super) fn structural(values: &[LoopValue]) -> Structural {
     const KINDS: [LoopKind; 6] =
         [LoopKind::Depth, LoopKind::Width, LoopKind::Files, LoopKind::Sizes, LoopKind::Totalsize, LoopKind::Wss];
     values.iter().filter(|v| KINDS.contains(&v.kind)).map(|v| (v.kind, v.value.to_bits(), v.percent)).collect()
