@@ -8,7 +8,7 @@ mod examples;
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use crate::keywords::{self, Form, Keyword, Section, Spelling, Status};
+use crate::keywords::{self, Form, Keyword, Scope, Section, Spelling, Status};
 use crate::suggest;
 
 /// What is found under a word.
@@ -106,8 +106,18 @@ pub fn spelling(keyword: &Keyword) -> String {
 pub fn state(keyword: &Keyword) -> Cow<'static, str> {
     match keyword.status {
         Status::Honoured => Cow::Borrowed("works"),
+        Status::Accepted(why) if keyword.later => Cow::Owned(format!("checked; a real run is refused: {why}")),
         Status::Accepted(why) => Cow::Owned(format!("checked, no effect: {why}")),
         Status::Refused(why) => Cow::Owned(format!("refused: {why}")),
+    }
+}
+
+/// The runs that a keyword concerns when it does not concern all; in others it has no effect.
+pub fn scope(keyword: &Keyword) -> Option<&'static str> {
+    match keyword.scope {
+        Scope::Any => None,
+        Scope::Storage => Some("runs of SDs only"),
+        Scope::Files => Some("runs of file systems only"),
     }
 }
 
@@ -124,6 +134,9 @@ pub fn text(keyword: &Keyword) -> String {
     }
     row("spelling", &spelling(keyword));
     row("state", &state(keyword));
+    if let Some(scope) = scope(keyword) {
+        row("for", scope);
+    }
     if let Some(difference) = difference(keyword) {
         row("differs", difference);
     }
@@ -147,6 +160,7 @@ pub fn list(section: Option<Section>) -> String {
         for keyword in keywords {
             let mark = match keyword.status {
                 Status::Honoured => ' ',
+                Status::Accepted(_) if keyword.later => 'l',
                 Status::Accepted(_) => '-',
                 Status::Refused(_) => 'x',
             };
@@ -154,7 +168,9 @@ pub fn list(section: Option<Section>) -> String {
         }
         out.push('\n');
     }
-    out.push_str("- has no effect here   x is refused   brunt explain KEYWORD says more\n");
+    out.push_str(
+        "l comes with a later version   - has no effect here   x is refused   brunt explain KEYWORD says more\n",
+    );
     out
 }
 

@@ -41,6 +41,7 @@ fn shortest(keyword: &Keyword) -> String {
 fn state(keyword: &Keyword) -> &'static str {
     match keyword.status {
         Status::Honoured => "works",
+        Status::Accepted(_) if keyword.later => "later",
         Status::Accepted(_) => "no effect",
         Status::Refused(_) => "refused",
     }
@@ -51,7 +52,9 @@ fn note(keyword: &Keyword) -> String {
         Status::Honoured => None,
         Status::Accepted(why) | Status::Refused(why) => Some(format!("{why}.")),
     };
-    let parts: Vec<String> = why.into_iter().chain(explain::difference(keyword).map(str::to_owned)).collect();
+    let scope = explain::scope(keyword).map(|s| format!("For {s}."));
+    let difference = explain::difference(keyword).map(str::to_owned);
+    let parts: Vec<String> = why.into_iter().chain(scope).chain(difference).collect();
     cell(&parts.join(" "))
 }
 

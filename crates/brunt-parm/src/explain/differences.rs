@@ -44,8 +44,6 @@ const ALL: &[(Section, &str, &str)] = &[
          then fails.",
     ),
     (General, "formatxfersize", "The last block of a file is shortened when the size is not a multiple of it."),
-    (General, "validate", "A real run with it is refused until data validation is there; -s accepts it."),
-    (General, "journal", "A real run with it is refused until data validation is there; -s accepts it."),
     (Hd, "hd", "Several hosts may be this machine, on 127.0.0.1 too; Vdbench refuses that."),
     (
         Hd,

@@ -211,7 +211,7 @@ impl Splitter {
 
     /// What is no parameter is reported; a variable may stand for one.
     fn check(&mut self, logical: &Logical) {
-        let bare = |piece: &&str| !piece.contains('=') && piece.contains(['$', '!']);
+        let bare = |piece: &&str| !piece.contains('=') && piece.contains(['$', '!']) && unclosed(piece) == 0;
         if !pieces(&logical.text).iter().any(bare) {
             lexer::params(&logical.mapped, &mut self.problems);
             return;

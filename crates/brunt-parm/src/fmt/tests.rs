@@ -120,6 +120,7 @@ fn what_cannot_be_told_apart_is_refused_with_its_place() {
     assert_eq!(refused("rd=r,iorate=(1,2,sd=s\nel=5"), ["unclosed-parenthesis"]);
     assert_eq!(refused("sd=s,lun=\"/x\nsize=1m"), ["open-quote"]);
     assert_eq!(refused("sd=s,,lun=/x"), ["empty-parameter"]);
+    assert_eq!(refused("rd=r,iorate$(1-5\nsd=s"), ["no-keyword"]);
     let error = checked("p", "sd=s\nlun=(/x", &Alone);
     assert!(error.is_ok(), "closed by the end of the file");
 }
