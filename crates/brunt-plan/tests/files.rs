@@ -199,7 +199,7 @@ fn hosts_threads_and_skew() {
 fn the_whole() {
     check("no-file-systems", &format!("{FWD}{RD}"), 1);
     check("no-runs-of-files", &format!("{FSD}{FWD}"), 1);
-    check("mixed", &format!("{FSD}sd=sd1,lun=/y\n{FWD}{RD}"), 1);
+    check("mixed", &format!("{FSD}sd=sd1,lun=/y\n{FWD}{RD}"), 0);
     check("file-system-behind-storage", "sd=sd1,lun=/y\nfsd=fsd1,anchor=/x\nwd=wd1,sd=sd1\nrd=r,wd=wd1,iorate=1", 1);
     check("files-without-file-systems", "sd=sd1,lun=/y\nrd=rd1,fwd=fwd1,fwdrate=max", 1);
     general("validate-is-refused-in-runs", "validate=yes", 0);

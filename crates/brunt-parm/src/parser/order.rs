@@ -56,16 +56,20 @@ impl Parser {
         (files.contains(&section) && met(&storage)) || (storage.contains(&section) && met(&files))
     }
 
-    /// File systems and storage do not mix (`docs/vdbench/filesystem.md` §0.1).
+    /// File systems and storage do not mix (`docs/vdbench/filesystem.md` §0.1): behind file systems, storage is passed
+    /// over; the other way round is an error.
     pub(super) fn mixed(&mut self, section: Section, param: &Param) {
-        if self.mixes(section) {
-            self.problems.once(
-                "",
-                Diag::error("mixed", "one execution uses either file systems or storage", param.span)
-                    .label(format!("a {} among the other kind", section.noun()))
-                    .help("`fsd=` and `fwd=` in one file, `sd=` and `wd=` in another"),
-            );
+        if !self.mixes(section) {
+            return;
         }
+        let text = "one execution uses either file systems or storage";
+        let diag = match section {
+            Section::Sd | Section::Wd => {
+                Diag::warning("mixed", text, param.span).label("not used: this execution is one of file systems")
+            }
+            _ => Diag::error("mixed", text, param.span).label(format!("a {} among the other kind", section.noun())),
+        };
+        self.problems.once("", diag.help("`fsd=` and `fwd=` in one file, `sd=` and `wd=` in another"));
     }
 
     /// Reports a keyword that this section does not have.
