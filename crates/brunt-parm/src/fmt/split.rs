@@ -247,6 +247,8 @@ impl Splitter {
             self.section = Some(section);
         }
         let keyword = self.section.and_then(|s| keywords::lookup(s, &lower)).filter(|k| k.name != "include");
+        // What a variable makes of a keyword is not known.
+        let keyword = keyword.filter(|_| !key.contains(['$', '!']));
         let name = match (starts, keyword) {
             (Some(section), _) => section.starter(),
             // `dedup…` is many keywords; words that are not known stay as they are.
