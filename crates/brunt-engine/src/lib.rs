@@ -39,6 +39,7 @@ pub mod buffer;
 pub mod device;
 pub mod pacing;
 pub mod random;
+pub mod reserve;
 
 pub use engine::{Engine, Prepared, Running};
 pub use options::{Bind, EngineError, EngineOptions, Wait};

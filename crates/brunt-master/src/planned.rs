@@ -6,6 +6,7 @@ use brunt_event::{AnchorSize, FilesRate, Planned, PlannedRun, PlannedSd, Planned
 use brunt_parm::ast::ReportOption;
 use brunt_plan::plan::{Plan, Rate, Run, RunKind};
 use brunt_plan::rate_of_percent;
+use brunt_plan::tree::{Structure, Totals};
 
 /// Numbers in the event stream: only what is used has one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -142,20 +143,23 @@ pub(crate) fn anchor_sizes(plan: &Plan) -> Vec<AnchorSize> {
         files.fsds.iter().for_each(|fsd| used.get_mut(*fsd).into_iter().for_each(|u| *u = true));
     }
     let mut known = HashSet::new();
-    plan.fsds
-        .iter()
-        .zip(used)
-        .filter(|(fsd, used)| *used && known.insert(fsd.anchor.as_str()))
-        .filter_map(|(fsd, _)| {
-            let totals = fsd.structure.totals()?;
-            Some(AnchorSize {
-                anchor: fsd.anchor.clone(),
-                directories: totals.directories,
-                files: totals.files,
-                bytes: totals.bytes,
-            })
-        })
-        .collect()
+    // Neighbours are often alike, and random sizes take time to add up.
+    let mut last: Option<(&Structure, Option<Totals>)> = None;
+    let mut sizes = Vec::new();
+    for (fsd, _) in plan.fsds.iter().zip(used).filter(|(fsd, used)| *used && known.insert(fsd.anchor.as_str())) {
+        let totals = match last {
+            Some((before, totals)) if *before == fsd.structure => totals,
+            _ => fsd.structure.totals(),
+        };
+        last = Some((&fsd.structure, totals));
+        sizes.extend(totals.map(|totals| AnchorSize {
+            anchor: fsd.anchor.clone(),
+            directories: totals.directories,
+            files: totals.files,
+            bytes: totals.bytes,
+        }));
+    }
+    sizes
 }
 
 /// The words of a rate that is not a number.

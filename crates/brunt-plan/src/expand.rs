@@ -53,7 +53,7 @@ pub fn expand(file: &ParmFile, options: &Options, diags: &mut Vec<Diag>) -> Opti
         collisions(file, &hosts, &fsds, &mut log);
         let mut expansion = FsRuns::new(file, options, &hosts, &fsds, &mut log);
         file.rds.iter().for_each(|rd| expansion.add(rd, &mut log));
-        let (runs, fwds) = expansion.finish();
+        let (runs, fwds) = expansion.finish(&mut log);
         (runs, Vec::new(), fwds)
     } else {
         shared_reports(file, &hosts, &sds, &mut log);

@@ -207,6 +207,10 @@ fn the_whole() {
     check("validate-long-name", &format!("{long}{RD}"), 1);
     let shared = "validate=yes\nfsd=fsd1,anchor=/x\nfwd=fwd1,fsd=fsd1,fileio=(random,shared)\n";
     check("validate-shared", &format!("{shared}{RD}"), 1);
+    let twelve = "validate=yes\nfsd=fsd1,anchor=/x,size=100k\nfwd=fwd1,fsd=fsd1,operation=write,xfersize=12k\n";
+    check("validate-transfers", &format!("{twelve}rd=rd1,fwd=fwd1,fwdrate=max,format=yes"), 0);
+    let cured = twelve.replace("100k", "120k").replace("fwd=fwd1", "fwd=format,xfersize=24k\nfwd=fwd1");
+    check("validate-transfers-cured", &format!("{cured}rd=rd1,fwd=fwd1,fwdrate=max,format=yes"), 0);
     let recover = format!("journal=recover\n{FSD}{FWD}rd=rd1,fwd=fwd1,fwdrate=max,format=yes");
     check("format-and-recovery", &recover, 1);
     let replay = "rg=g1,devices=(1,2)\nsd=sd1,lun=/x,replay=g1\nwd=wd1,sd=sd1\nrd=r,wd=wd1,replay=/trace.bin,elapsed=4";

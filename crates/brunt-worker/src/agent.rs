@@ -7,6 +7,7 @@
 mod cores;
 mod cpu;
 mod drain;
+mod limits;
 mod options;
 mod own;
 mod process;
@@ -90,6 +91,7 @@ pub async fn serve_stdio(options: AgentOptions) -> Result<(), AgentError> {
 /// See [`AgentError`].
 pub async fn serve_stdio_with(options: AgentOptions, engine: Arc<dyn WorkEngine>) -> Result<(), AgentError> {
     own_process_group();
+    limits::raise();
     // A handler that does nothing, and that is not inherited by hooks: a hang-up alone ends no run.
     let _ = signal(SignalKind::hangup()).map_err(AgentError::Start)?;
     // Likewise for a file beyond `ulimit -f`: the write then fails with EFBIG and is reported as any other.

@@ -9,7 +9,8 @@ const fn kw(name: &'static str, form: Form, doc: &'static str) -> Keyword {
 pub(super) const TABLE: &[Keyword] = &[
     kw("fsd", Form::Name, "name of the file system").exact(),
     kw("anchor", Form::Path, "directory above all directories and files"),
-    kw("journal", Form::Path, "directory or device of the journal of this file system"),
+    kw("journal", Form::Path, "directory or device of the journal of this file system")
+        .accepted("it needs `journal=` in the general section"),
     kw("host", Form::Hosts, "hosts that use it").or(&["hd"]).refused("hosts belong to a workload: `fwd=…,host=`"),
     kw("width", Form::Integer, "directories in each directory").default("1"),
     kw("depth", Form::Integer, "levels of directories below the anchor").default("1"),

@@ -5,6 +5,7 @@ mod format;
 mod loops;
 mod select;
 mod size;
+mod validated;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -22,6 +23,7 @@ use super::log::Log;
 use super::loops as combine;
 use super::rates::{self, PlannedRate};
 use super::runs::template;
+use super::settings::validates;
 use super::timing;
 use crate::options::Options;
 use crate::plan::fs::{Changes, Format, FsRun, FsWorkload, Make};
@@ -101,7 +103,10 @@ impl<'a> FsRuns<'a> {
     }
 
     /// The runs and the names of all workloads.
-    pub(crate) fn finish(self) -> (Vec<Run>, Vec<String>) {
+    pub(crate) fn finish(self, log: &mut Log) -> (Vec<Run>, Vec<String>) {
+        if validates(self.file).is_some() {
+            validated::check(&self.runs, self.fsds, log);
+        }
         (self.runs, self.fwds.into_names())
     }
 
@@ -148,7 +153,7 @@ impl<'a> FsRuns<'a> {
             let key = (picked_key(picked), Vec::new(), part.openflags_place(), true);
             let workloads = match self.known.get(&key) {
                 Some(known) => Arc::clone(known),
-                None => entries::of_format(self.file, template, picked, log).into(),
+                None => entries::of_format(self.file, template, picked, &fsds, log).into(),
             };
             self.known.insert(key, Arc::clone(&workloads));
             let files =

@@ -112,10 +112,6 @@ fn template(def: &FsdDef, name: &Spanned<String>, log: &mut Log) -> Option<Fsd> 
         Some(mask) => mask.value.clone(),
         None => ("vdb_f%04d.file".to_owned(), "vdb.%d_%d.dir".to_owned()),
     };
-    if let Some(journal) = &def.journal {
-        // Without journaling it does nothing.
-        log.note_once("fsd-journal", "`journal=` has no effect without journaling", journal.span);
-    }
     let number = |field: &Option<Spanned<u64>>, default: u64| {
         field.as_ref().map_or(default, |f| f.value).min(u64::from(u32::MAX)) as u32
     };

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use brunt_plan::work::{WorkerEvent, WorkerShare};
 use tokio::sync::{mpsc, watch};
 
-use super::drain;
 use super::relay::Relay;
 use super::thread::off_thread;
+use super::{drain, limits};
 use crate::engine::{PreparedWork, RunningWork, WorkEngine};
 
 /// Where a worker is in the course of a run.
@@ -113,6 +113,11 @@ impl OwnWorker {
             *stage = if share.is_some() { Stage::Preparing } else { Stage::Spared };
         }
         let Some(share) = share else { return Ok(()) };
+        let luns = share.targets.iter().filter(|target| target.sim.is_none()).count();
+        if let Err(reason) = limits::check(&self.label, luns) {
+            *self.stage() = Stage::Idle;
+            return Err(reason);
+        }
         let length = Length { interval: Duration::from_nanos(share.interval_ns), intervals: share.intervals };
         let (engine, events) = (Arc::clone(&self.engine), self.events.clone());
         let sink = Box::new(move |event| {

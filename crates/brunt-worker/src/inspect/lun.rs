@@ -2,9 +2,11 @@
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{Seek, SeekFrom};
+use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use brunt_engine::reserve;
 use brunt_plan::work::{LunFacts, LunKind, LunQuery};
 use nix::fcntl::OFlag;
 use nix::unistd::{AccessFlags, access};
@@ -13,6 +15,9 @@ use super::device::{Device, Number};
 use super::signature::{self, Part, Verdict};
 use super::system::System;
 use super::usage;
+
+/// Reservation keys that are named.
+const SHOWN_KEYS: usize = 3;
 
 /// Answers one query. Symbolic links are followed.
 pub fn facts(system: &System, query: &LunQuery) -> LunFacts {
@@ -72,6 +77,34 @@ fn block(facts: &mut LunFacts, system: &System, query: &LunQuery, number: Number
     if query.will_write {
         in_use(facts, query, usage::of_device(system, number, path));
         signatures(facts, system, query, device);
+        reservations(facts, query);
+    }
+}
+
+/// Looks whether somebody has registered to write to a device. A device that does not tell has none, as far as is
+/// known: most have no reservations, and asking takes privileges.
+fn reservations(facts: &mut LunFacts, query: &LunQuery) {
+    let device = OpenOptions::new().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(&query.lun);
+    let keys = device.and_then(|device| reserve::read_keys(device.as_fd()));
+    registered(facts, query, &keys.unwrap_or_default());
+}
+
+/// This program registers no keys, so they are all somebody else's.
+fn registered(facts: &mut LunFacts, query: &LunQuery, keys: &[u64]) {
+    let mut keys = keys.to_vec();
+    keys.sort_unstable();
+    // A host registers the same key on each of its paths.
+    keys.dedup();
+    if keys.is_empty() {
+        return;
+    }
+    let shown: Vec<String> = keys.iter().take(SHOWN_KEYS).map(|key| format!("{key:#x}")).collect();
+    let more = if keys.len() > SHOWN_KEYS { format!(" and {} more", keys.len() - SHOWN_KEYS) } else { String::new() };
+    let text = format!("{} has reservation keys of other hosts: {}{more}", query.lun, shown.join(", "));
+    if query.overwrite {
+        facts.warnings.push(text);
+    } else {
+        facts.refusals.push(format!("{text}; misc=(overwrite={}) writes to it all the same", query.name));
     }
 }
 
@@ -158,4 +191,27 @@ fn folder(path: &Path) -> PathBuf {
 /// The size as the device itself tells it.
 fn seek_size(path: &Path) -> u64 {
     File::open(path).and_then(|mut file| file.seek(SeekFrom::End(0))).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(overwrite: bool, keys: &[u64]) -> (Vec<String>, Vec<String>) {
+        let (name, lun) = ("sd1".to_owned(), "/dev/sdx".to_owned());
+        let query = LunQuery { sd: 0, name, lun, will_write: true, allow_in_use: false, overwrite };
+        let mut facts = silent(&query);
+        facts.refusals.clear();
+        registered(&mut facts, &query, keys);
+        (facts.refusals, facts.warnings)
+    }
+
+    #[test]
+    fn keys_of_others_stand_against_writing() {
+        assert_eq!(told(false, &[]), (vec![], vec![]));
+        let text = "/dev/sdx has reservation keys of other hosts: 0x1, 0xab, 0xac and 1 more";
+        let refusal = format!("{text}; misc=(overwrite=sd1) writes to it all the same");
+        assert_eq!(told(false, &[0xab, 1, 0xab, 0xad, 0xac]), (vec![refusal], vec![]));
+        assert_eq!(told(true, &[0xab, 1, 0xab, 0xad, 0xac]), (vec![], vec![text.to_owned()]));
+    }
 }

@@ -11,7 +11,7 @@ use super::super::fsds::Fsds;
 use super::super::hosts::Hosts;
 use super::super::log::Log;
 use super::loops;
-use super::select::Picked;
+use super::select::{Picked, Users};
 use crate::plan::fs::{Action, FsWorkload};
 use crate::plan::{LoopValue, Run};
 use crate::work::Xfer;
@@ -207,17 +207,31 @@ impl Maker<'_> {
 }
 
 /// The work of a format: each file system from each host that uses it.
-pub(super) fn of_format(file: &ParmFile, template: &Run, picked: &[Picked], log: &mut Log) -> Vec<FsWorkload> {
+pub(super) fn of_format(
+    file: &ParmFile,
+    template: &Run,
+    picked: &[Picked],
+    used: &Arc<[usize]>,
+    log: &mut Log,
+) -> Vec<FsWorkload> {
     let how = file.fwd_format.as_ref();
     let threads = how.map_or(FORMAT_THREADS, |f| f.threads.as_ref().map_or(1, |t| limited(t.value)));
     let xfer = how.map_or(Xfer::Fixed(FORMAT_XFER), |f| xfer_of(f, FORMAT_XFER));
     let flags = template.openflags.clone().or_else(|| how.and_then(|f| flags::parse(&f.openflags, log)));
-    by_hosts(picked)
+    // Sets are kept once, so that their places tell them.
+    let first = picked.first().map(|p| &p.hosts);
+    let groups: Vec<Users> = match first {
+        Some(hosts) if picked.iter().all(|p| Arc::ptr_eq(&p.hosts, hosts)) => {
+            vec![(Arc::clone(used), Arc::clone(hosts))]
+        }
+        _ => by_hosts(picked).into_iter().map(|(hosts, fsds)| (fsds.into(), hosts.into())).collect(),
+    };
+    groups
         .into_iter()
-        .map(|(hosts, fsds)| FsWorkload {
+        .map(|(fsds, hosts)| FsWorkload {
             fwd: None,
-            fsds: fsds.into(),
-            hosts: hosts.into(),
+            fsds,
+            hosts,
             actions: vec![Action::One(Operation::Write)],
             threads,
             skew: None,
@@ -236,7 +250,6 @@ fn by_hosts(picked: &[Picked]) -> BTreeMap<Vec<usize>, Vec<usize>> {
     let mut users: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
     let mut seen = HashSet::new();
     for one in picked {
-        // Sets are kept once, so that their places tell them.
         if !seen.insert((one.fsds.as_ptr(), one.hosts.as_ptr())) {
             continue;
         }

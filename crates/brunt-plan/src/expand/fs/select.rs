@@ -46,7 +46,7 @@ pub(crate) struct Fwds<'a> {
 }
 
 /// File systems and hosts.
-type Users = (Arc<[usize]>, Arc<[usize]>);
+pub(crate) type Users = (Arc<[usize]>, Arc<[usize]>);
 
 impl<'a> Fwds<'a> {
     /// Reads the names.
