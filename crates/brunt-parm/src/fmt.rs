@@ -9,7 +9,7 @@ mod meaning;
 mod split;
 
 use crate::diag::{Diag, Severity};
-use crate::source::{FileId, Reader, Source, SourceMap, Span};
+use crate::source::{Reader, Source, SourceMap, Span};
 
 pub use meaning::{Meaning, meaning};
 
@@ -55,20 +55,24 @@ pub fn format(name: &str, text: &str) -> Result<Formatted, Unreadable> {
 /// Formats a file and makes sure that it still means the same: both texts are read, with their includes.
 ///
 /// # Errors
-/// As [`format`]; or the meaning would change, which happens only in files that have errors.
+/// As [`format`]; or the meaning would change, which happens in files that have errors and where a comma joins definitions
+/// with `$host`; or the canonical form would not be its own (`not-stable`), which would be a fault of ours.
 pub fn checked(name: &str, text: &str, reader: &dyn Reader) -> Result<Formatted, Unreadable> {
     let formatted = format(name, text)?;
-    if meaning(name, text, reader) == meaning(name, &formatted.text, reader) {
+    let (code, message) = if meaning(name, text, reader) != meaning(name, &formatted.text, reader) {
+        ("not-formatted", format!("`{name}` would mean something else in canonical form"))
+    } else if format(name, &formatted.text).is_ok_and(|again| again.text == formatted.text) {
         return Ok(formatted);
-    }
-    let (diags, sources) = meaning::errors(name, text, reader);
-    let diags = if diags.is_empty() {
-        let start = Span { file: FileId(0), start: 0, end: 0 };
-        vec![Diag::error("not-formatted", format!("`{name}` would mean something else in canonical form"), start)]
     } else {
-        diags
+        ("not-stable", format!("the canonical form of `{name}` has another canonical form"))
     };
-    Err(Unreadable { diags, sources })
+    let (diags, sources) = meaning::errors(name, text, reader);
+    if !diags.is_empty() && code == "not-formatted" {
+        return Err(Unreadable { diags, sources });
+    }
+    let diag = Diag::new(Severity::Error, code, message, None)
+        .help("it stays as it is; is there a comma at the end of a definition, or a parenthesis or quote too many?");
+    Err(Unreadable { diags: vec![diag], sources })
 }
 
 #[cfg(test)]

@@ -40,6 +40,8 @@ pub(super) struct Line {
     last: usize,
     /// Whether it is a run.
     run: bool,
+    /// Whether nothing may come behind it on its line.
+    full: bool,
 }
 
 impl Item {
@@ -144,6 +146,13 @@ impl Splitter {
     /// A line that stays as it is. Behind it any section may have begun.
     fn stay(&mut self, content: &str, behind: Option<String>) {
         if let Some(logical) = self.logical.take() {
+            if unclosed(&logical.text) > 0 {
+                let span = logical.mapped.span(0..logical.text.len());
+                self.problems.push(
+                    Diag::error("unclosed-parenthesis", "an include within parentheses", span)
+                        .label("a parenthesis is open at the end of this"),
+                );
+            }
             // The comma before an include joins the first line of that file.
             self.take_apart(logical);
             self.open.iter_mut().for_each(|line| line.open = true);
@@ -247,6 +256,8 @@ impl Splitter {
             self.section = Some(section);
         }
         let keyword = self.section.and_then(|s| keywords::lookup(s, &lower)).filter(|k| k.name != "include");
+        // What a variable makes of a keyword is not known.
+        let keyword = keyword.filter(|_| !key.contains(['$', '!']));
         let name = match (starts, keyword) {
             (Some(section), _) => section.starter(),
             // `dedup…` is many keywords; words that are not known stay as they are.
@@ -257,10 +268,14 @@ impl Splitter {
         let text = match (value, unclosed(piece)) {
             (None, _) => piece.to_owned(),
             (Some(value), 0) => format!("{name}={value}"),
-            (Some(value), n) => format!("{name}={}{}", value.trim_end_matches(','), ")".repeat(n)),
+            (Some(value), n) if value.starts_with('(') => {
+                format!("{name}={}{}", value.trim_end_matches(','), ")".repeat(n))
+            }
+            // No list: the parenthesis belongs to the value, which goes to the end of its line.
+            (Some(value), _) => format!("{name}={value}"),
         };
         let general = self.section == Some(Section::General) && keyword.is_some();
-        if starts.is_some() || general {
+        if starts.is_some() || general || self.open.as_ref().is_some_and(|line| line.full) {
             self.close();
         }
         if self.open.is_none() {
@@ -274,6 +289,7 @@ impl Splitter {
         }
         if let Some(line) = &mut self.open {
             line.last = number;
+            line.full = unclosed(&text) > 0;
             line.pieces.push(text);
         }
     }

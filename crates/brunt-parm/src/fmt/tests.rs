@@ -87,6 +87,12 @@ fn what_an_old_file_means_is_seen() {
 }
 
 #[test]
+fn a_parenthesis_in_a_value_is_not_closed() {
+    let text = "sd=s,lun=/(x  * why\nthreads=4\nsd=t,lun=/y,size=1m\n";
+    assert_eq!(form("sd=s\nlun=/(x why\nth=4\nsd=t\nlun=/y\nsize=1m\n"), text);
+}
+
+#[test]
 fn a_dangling_comma_goes() {
     assert_eq!(
         form("sd=sd1,lun=/x,\n* c\nsd=sd2,lun=/y,\nrd=r,sd=sd*,iorate=1,"),
@@ -99,6 +105,8 @@ fn variables_and_includes_stay() {
     let text = "include=hosts.parm\nsd=s,lun=$lun,size=$size\n$more\nth=4\nrd=r,sd=s,$extra,iorate=(1,$n)\ninclude=!x  * why\nel=5\n";
     assert_eq!(form(text), text);
     assert_eq!(form("sd=s,lun=/x,\ninclude=y\nth=4\n"), "sd=s,lun=/x,\ninclude=y\nth=4\n");
+    // A variable within a keyword.
+    assert_eq!(form("mon=/x,dedup$X=5,mess=no\nloop=2\n"), "monitor=/x,dedup$X=5\nmessagescan=no\nloop=2\n");
     assert_eq!(form("$a,\n  $b\nsd=s,lun=/x\n"), "$a,\n$b\nsd=s,lun=/x\n");
 }
 
@@ -180,10 +188,13 @@ proptest! {
     #[test]
     fn twice_is_once_and_the_meaning_stays(tokens in proptest::collection::vec(token(), 0..40)) {
         let text = tokens.concat();
-        if let Ok(formatted) = checked("p", &text, &Alone) {
-            let again = checked("p", &formatted.text, &Alone);
-            prop_assert!(again.is_ok(), "{:?} is refused", formatted.text);
-            prop_assert_eq!(again.unwrap().text, formatted.text);
+        match checked("p", &text, &Alone) {
+            Ok(formatted) => {
+                let again = checked("p", &formatted.text, &Alone);
+                prop_assert!(again.is_ok(), "{:?} is refused", formatted.text);
+                prop_assert_eq!(again.unwrap().text, formatted.text);
+            }
+            Err(error) => prop_assert!(error.diags.iter().all(|d| d.code != "not-stable"), "{text:?}"),
         }
     }
 
