@@ -159,6 +159,7 @@ fn workloads() {
     wd("threads-of-a-wd", "wd=wd1,sd=sd1,threads=4", 1);
     wd("one-stream", "wd=wd1,sd=sd1,streams=1", 1);
     wd("seekpct-unknown", "wd=wd1,sd=sd1,seekpct=half", 1);
+    wd("seekpct-one", "wd=wd1,sd=sd1,seekpct=1", 0);
     wd("seekpct-percent", "wd=wd1,sd=sd1,seekpct=50%", 1);
 }
 

@@ -84,6 +84,10 @@ pub fn plan(
             d.severity = Severity::Error;
         }
     }
+    if !arguments.simulate {
+        // A file that has run for ten years need not be told at every run; `-s` and `brunt plan` tell it.
+        diags.retain(|d| d.code != "short-form");
+    }
     Shower::new(arguments.message_format).show(&diags, &parsed.sources, emit);
     match (first_error(&diags), plan) {
         (None, Some(plan)) => Ok(Prepared { plan, sources: parsed.sources }),

@@ -194,6 +194,13 @@ fn seekpct(value: Value<'_>, problems: &mut Problems) -> Opt<SeekPct> {
         return Some(Spanned::new(SeekPct::Poisson { mid }, span));
     }
     if let Some(n) = number::number(word, false).filter(|n| !n.num.percent) {
+        if n.num.value == 1.0 {
+            problems.push(
+                Diag::note("one-percent", "`seekpct=1` is 1 % random: every hundredth I/O seeks", first.span)
+                    .label("percent, not yes or no")
+                    .help("`seekpct=100` is all random, `seekpct=0` sequential"),
+            );
+        }
         let value = if n.num.value < 0.0 { SeekPct::Eof } else { SeekPct::Percent(n.num.value) };
         return Some(Spanned::new(value, span));
     }
