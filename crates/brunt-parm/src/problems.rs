@@ -64,8 +64,11 @@ impl Problems {
         );
     }
 
-    /// All of them in the order of the text; those without a place stand last.
+    /// All of them in the order of the text; those without a place stand last. What was said of each copy of a definition
+    /// that is repeated for the hosts is said once.
     pub(crate) fn finish(mut self) -> Vec<Diag> {
+        let mut said = HashSet::new();
+        self.list.retain(|d| said.insert((d.code, d.span, d.message.clone())));
         self.list.sort_by_key(|d| d.span.map_or((u32::MAX, 0), |s| (s.file.0, s.start)));
         self.list
     }

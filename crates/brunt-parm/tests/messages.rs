@@ -211,3 +211,11 @@ fn files_and_variables() {
     check_parsed("error-in-variable", &with("p rate=lots", &[("p", &rated.replace("iorate", "threads"))]), 1);
     check_parsed("error-in-extra", &with("p +elapsd=10", &[("p", &ok)]), 1);
 }
+
+#[test]
+fn a_mistake_in_what_is_repeated_for_each_host_is_said_once() {
+    let text = "hd=a,clients=50,system=localhost\nsd=sd_$host,lun=/x#host,banana=5\nwd=w,sd=sd_*\nrd=r,wd=w,iorate=1\n";
+    let parsed = parse_text(text);
+    let errors: Vec<_> = parsed.diags.iter().filter(|d| d.severity == Severity::Error).map(|d| d.code).collect();
+    assert_eq!(errors, ["unknown-keyword"]);
+}
