@@ -19,6 +19,7 @@ mod sets;
 mod settings;
 mod skew;
 mod timing;
+mod unused;
 mod workloads;
 
 #[cfg(test)]
@@ -61,6 +62,9 @@ pub fn expand(file: &ParmFile, options: &Options, diags: &mut Vec<Diag>) -> Opti
         let mut expansion = Runs::new(file, options, &hosts, &sds, &mut log);
         file.rds.iter().for_each(|rd| expansion.add(rd, &mut log));
         let (runs, wds) = expansion.finish();
+        if !log.failed() {
+            unused::note(file, &sds.list, &wds, &runs, &mut log);
+        }
         (runs, wds, Vec::new())
     };
     if let Some(name) = options.restart_at.as_deref().filter(|n| !n.is_empty() && !log.failed()) {

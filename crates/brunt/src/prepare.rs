@@ -86,7 +86,7 @@ pub fn plan(
     }
     if !arguments.simulate {
         // A file that has run for ten years need not be told at every run; `-s` and `brunt plan` tell it.
-        diags.retain(|d| d.code != "short-form");
+        diags.retain(|d| !["short-form", "unused-definition"].contains(&d.code));
     }
     Shower::new(arguments.message_format).show(&diags, &parsed.sources, emit);
     match (first_error(&diags), plan) {

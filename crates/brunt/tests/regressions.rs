@@ -60,3 +60,13 @@ fn dangling_commas_join_lines_and_are_noted() {
         simulate("sd=s0,lun=/x,size=1m\nwd=w1,sd=s*,rdpct=30, seekpct=0\nrd=r1,wd=w1,iorate=1,elapsed=2\n", &["-s"]);
     assert!(said.contains("seekpct=0"), "{said}");
 }
+
+#[test]
+fn definitions_that_no_run_uses_are_noted() {
+    let text = "misc=(sim.a.clock=virtual)\nsd=sd1,lun=sim:a\nsd=sd2,lun=/y,size=1m\nwd=wd1,sd=sd1\nwd=wd2,sd=sd1\n\
+        wd=wd3,sd=sd1\nrd=r,wd=wd1,iorate=1,elapsed=2\n";
+    let (_, said) = simulate(text, &["-s"]);
+    assert!(said.contains("no run uses storage definition `sd2`"), "{said}");
+    assert!(said.contains("no run uses 2 workload definitions: wd2, wd3"), "{said}");
+    assert_eq!(simulate(text, &[]).1, "");
+}
