@@ -100,11 +100,7 @@ fn shared_reports(file: &ParmFile, hosts: &Hosts, sds: &Sds, log: &mut Log) {
     if log.failed() {
         return; // the number of workers may be one that was refused
     }
-    let mut taken: HashSet<String> = HashSet::new();
-    for host in &hosts.list {
-        taken.insert(host.label.clone());
-        taken.extend((0..host.workers).map(|n| host.worker_label(n)));
-    }
+    let mut taken: HashSet<String> = hosts.report_names().collect();
     let sds = sds.list.iter().map(|sd| (&sd.name, sd.span));
     let wds = file.wds.iter().filter_map(|wd| wd.name.as_ref()).map(|name| (&name.value, Some(name.span)));
     let hosts = hosts.list.iter().map(|host| (&host.label, None));
@@ -129,11 +125,7 @@ fn collisions(file: &ParmFile, hosts: &Hosts, fsds: &Fsds, log: &mut Log) {
     if log.failed() {
         return; // the number of workers may be one that was refused
     }
-    let mut taken: HashSet<String> = HashSet::new();
-    for host in &hosts.list {
-        taken.insert(host.label.to_lowercase());
-        taken.extend((0..host.workers).map(|n| host.worker_label(n).to_lowercase()));
-    }
+    let mut taken: HashSet<String> = hosts.report_names().map(|name| name.to_lowercase()).collect();
     let fsds = fsds.list.iter().map(|f| (&f.name, f.span));
     let fwds = file.fwds.iter().filter_map(|f| f.name.as_ref()).map(|n| (&n.value, Some(n.span)));
     for (name, span) in fsds.chain(fwds) {

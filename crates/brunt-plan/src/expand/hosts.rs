@@ -47,6 +47,13 @@ impl Hosts {
         hosts
     }
 
+    /// The names of the reports of hosts and workers.
+    pub(crate) fn report_names(&self) -> impl Iterator<Item = String> + '_ {
+        self.list
+            .iter()
+            .flat_map(|host| std::iter::once(host.label.clone()).chain((0..host.workers).map(|n| host.worker_label(n))))
+    }
+
     fn add(&mut self, hd: &Hd, options: &Options, log: &mut Log) {
         let Some(name) = &hd.name else { return };
         for (field, value, most) in [("jvms", &hd.jvms, MOST_WORKERS), ("clients", &hd.clients, MOST_CLIENTS)] {
