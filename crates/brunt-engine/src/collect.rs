@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use brunt_plan::work::{Generator, Target};
-use brunt_stats::{Cell, IntervalSample, PairSample};
+use brunt_stats::{Cell, IntervalSample, PairSample, PairTimes, Times};
 
 use crate::record::{Kinds, LaneLog, PairLog, Recording};
 
@@ -91,12 +91,19 @@ impl Collector {
             }
         });
         self.count += 1;
+        let taken: Vec<_> = self.pairs.iter_mut().filter_map(Pair::take).collect();
+        let mut times = Times::default();
+        taken.iter().for_each(|(_, pair)| times.merge(&pair.times));
+        let (pairs, pair_times) = taken.into_iter().unzip();
         let sample = IntervalSample {
             interval: self.count,
             start_ns: self.from_ns.saturating_sub(self.start_ns),
             end_ns: now_ns.saturating_sub(self.start_ns),
-            pairs: self.pairs.iter_mut().filter_map(Pair::take).collect(),
+            pairs,
+            times,
+            pair_times,
             cpu: None,
+            io_cpu: None,
             idle,
         };
         self.from_ns = now_ns;
@@ -105,7 +112,7 @@ impl Collector {
 }
 
 impl Pair {
-    fn take(&mut self) -> Option<PairSample> {
+    fn take(&mut self) -> Option<(PairSample, PairTimes)> {
         let next = std::mem::take(&mut self.carry_next_ns);
         let carried = std::mem::replace(&mut self.carried_ns, next);
         let read = std::mem::take(&mut self.total.read);
@@ -114,14 +121,8 @@ impl Pair {
         if read.ops + write.ops + busy_ns == 0 {
             return None;
         }
-        let [read_hist, write_hist, due_hist] = self.total.take_histograms();
-        Some(PairSample {
-            workload: self.workload,
-            sd: self.sd,
-            cell: Cell { read, write, busy_ns },
-            read_hist,
-            write_hist,
-            due_hist,
-        })
+        let (workload, sd) = (self.workload, self.sd);
+        let cell = Cell { read, write, busy_ns };
+        Some((PairSample { workload, sd, cell }, PairTimes { workload, sd, times: self.total.take_times() }))
     }
 }

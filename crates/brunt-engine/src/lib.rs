@@ -38,6 +38,7 @@ pub mod address;
 pub mod buffer;
 pub mod device;
 pub mod pacing;
+pub mod port;
 pub mod random;
 pub mod reserve;
 

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicU32, AtomicU64, fence};
 
-use brunt_stats::{Histogram, OpStats, SparseHistogram};
+use brunt_stats::{Histogram, OpStats, OpTimes, Times, Timing};
 
 const IDLE: u32 = 0;
 const RECORDING: u32 = 1;
@@ -56,6 +56,75 @@ pub struct Kinds {
     pub due: bool,
 }
 
+/// One kind of time, while it is recorded.
+#[derive(Debug)]
+struct Timer {
+    sum_ns: u64,
+    min_ns: u64,
+    max_ns: u64,
+    hist: Histogram,
+}
+
+impl Default for Timer {
+    fn default() -> Self {
+        Self { sum_ns: 0, min_ns: u64::MAX, max_ns: 0, hist: Histogram::default() }
+    }
+}
+
+impl Timer {
+    #[inline]
+    fn record(&mut self, ns: u64) {
+        self.sum_ns = self.sum_ns.saturating_add(ns);
+        self.min_ns = self.min_ns.min(ns);
+        self.max_ns = self.max_ns.max(ns);
+        self.hist.record(ns);
+    }
+
+    fn drain_into(&mut self, other: &mut Timer) {
+        if self.min_ns > self.max_ns {
+            return;
+        }
+        self.hist.drain_into(&mut other.hist, self.min_ns, self.max_ns);
+        other.sum_ns = other.sum_ns.saturating_add(self.sum_ns);
+        other.min_ns = other.min_ns.min(self.min_ns);
+        other.max_ns = other.max_ns.max(self.max_ns);
+        (self.sum_ns, self.min_ns, self.max_ns) = (0, u64::MAX, 0);
+    }
+
+    fn take(&mut self) -> Timing {
+        if self.min_ns > self.max_ns {
+            return Timing::default();
+        }
+        let taken = (self.sum_ns, self.min_ns, self.max_ns);
+        (self.sum_ns, self.min_ns, self.max_ns) = (0, u64::MAX, 0);
+        Timing { sum_ns: taken.0, min_ns: taken.1, max_ns: taken.2, hist: self.hist.take_sparse() }
+    }
+}
+
+/// The times of reads or of writes.
+#[derive(Debug, Default)]
+struct OpTimers {
+    service: Timer,
+    due: Option<Box<Timer>>,
+}
+
+impl OpTimers {
+    fn drain_into(&mut self, other: &mut OpTimers) {
+        self.service.drain_into(&mut other.service);
+        if let (Some(from), Some(into)) = (&mut self.due, &mut other.due) {
+            from.drain_into(into);
+        }
+    }
+
+    fn take(&mut self) -> OpTimes {
+        OpTimes {
+            service: self.service.take(),
+            due: self.due.as_mut().map(|d| d.take()).unwrap_or_default(),
+            ..OpTimes::default()
+        }
+    }
+}
+
 /// What is recorded about the I/Os of one generator. Only the histograms it needs are there: each has
 /// 31 KiB, and there may be thousands of lanes.
 #[derive(Debug)]
@@ -64,72 +133,57 @@ pub struct PairLog {
     pub read: OpStats,
     /// Writes.
     pub write: OpStats,
-    read_hist: Option<Histogram>,
-    write_hist: Option<Histogram>,
-    due_hist: Option<Histogram>,
-    due_min_ns: u64,
-    due_max_ns: u64,
+    read_times: Option<OpTimers>,
+    write_times: Option<OpTimers>,
 }
 
 impl PairLog {
     /// With the histograms that are needed.
     pub fn new(kinds: Kinds) -> Self {
-        let hist = |needed: bool| needed.then(Histogram::default);
+        let timers = || OpTimers { service: Timer::default(), due: kinds.due.then(Box::default) };
         Self {
             read: OpStats::default(),
             write: OpStats::default(),
-            read_hist: hist(kinds.read),
-            write_hist: hist(kinds.write),
-            due_hist: hist(kinds.due),
-            due_min_ns: u64::MAX,
-            due_max_ns: 0,
+            read_times: kinds.read.then(timers),
+            write_times: kinds.write.then(timers),
         }
     }
 
     #[inline]
     fn record(&mut self, done: &Done) {
         let ns = done.done_ns.saturating_sub(done.issued_ns);
-        let (sums, hist) = match done.read {
-            true => (&mut self.read, &mut self.read_hist),
-            false => (&mut self.write, &mut self.write_hist),
+        let (sums, times) = match done.read {
+            true => (&mut self.read, &mut self.read_times),
+            false => (&mut self.write, &mut self.write_times),
         };
         sums.record(done.bytes, ns, done.failed);
-        if let Some(hist) = hist {
-            hist.record(ns);
-        }
-        if let (Some(due_ns), Some(hist)) = (done.due_ns, &mut self.due_hist) {
-            let ns = done.done_ns.saturating_sub(due_ns);
-            self.due_min_ns = self.due_min_ns.min(ns);
-            self.due_max_ns = self.due_max_ns.max(ns);
-            hist.record(ns);
+        let Some(times) = times else { return };
+        times.service.record(ns);
+        if let (Some(due_ns), Some(due)) = (done.due_ns, &mut times.due) {
+            due.record(done.done_ns.saturating_sub(due_ns));
         }
     }
 
     /// Moves everything to another of the same kinds and leaves zeros.
     pub fn drain_into(&mut self, other: &mut PairLog) {
-        let drain = |from: &mut Option<Histogram>, into: &mut Option<Histogram>, min_ns, max_ns| {
-            if let (Some(from), Some(into)) = (from, into) {
-                from.drain_into(into, min_ns, max_ns);
-            }
-        };
         if self.read.ops > 0 {
-            drain(&mut self.read_hist, &mut other.read_hist, self.read.min_ns, self.read.max_ns);
             other.read.merge(&std::mem::take(&mut self.read));
         }
         if self.write.ops > 0 {
-            drain(&mut self.write_hist, &mut other.write_hist, self.write.min_ns, self.write.max_ns);
             other.write.merge(&std::mem::take(&mut self.write));
         }
-        if self.due_min_ns <= self.due_max_ns {
-            drain(&mut self.due_hist, &mut other.due_hist, self.due_min_ns, self.due_max_ns);
-            (self.due_min_ns, self.due_max_ns) = (u64::MAX, 0);
+        let pairs = [(&mut self.read_times, &mut other.read_times), (&mut self.write_times, &mut other.write_times)];
+        for (from, into) in pairs {
+            if let (Some(from), Some(into)) = (from, into) {
+                from.drain_into(into);
+            }
         }
     }
 
-    /// Takes the histograms out (reads, writes, due to done) and leaves empty ones.
-    pub fn take_histograms(&mut self) -> [SparseHistogram; 3] {
-        [&mut self.read_hist, &mut self.write_hist, &mut self.due_hist]
-            .map(|h| h.as_mut().map(Histogram::take_sparse).unwrap_or_default())
+    /// Takes the times out and leaves none.
+    pub fn take_times(&mut self) -> Times {
+        let take = |times: &mut Option<OpTimers>| times.as_mut().map(OpTimers::take).unwrap_or_default();
+        Times { read: take(&mut self.read_times), write: take(&mut self.write_times) }
     }
 }
 

@@ -82,7 +82,7 @@ impl Reporter {
             self.shared.stop_lanes();
         }
         self.idle = self.shared.tally.all_done();
-        (self.events)(WorkerEvent::Interval(sample));
+        (self.events)(WorkerEvent::Interval(Box::new(sample)));
     }
 
     /// Ends a run that was stopped at once: the last sample is shorter.

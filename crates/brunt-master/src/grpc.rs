@@ -137,7 +137,8 @@ impl HostLink for GrpcLink {
             let reason = "there must be one for each query";
             return Err(self.garbled(&WireError::Invalid { message: "InspectReply", field: "luns", reason }));
         }
-        Ok(HostFacts { luns, inventory: reply.inventory })
+        let engines = reply.engines.map(Into::into).unwrap_or_default();
+        Ok(HostFacts { luns, inventory: reply.inventory, engines })
     }
 
     async fn prepare(&self, shares: Vec<Option<WorkerShare>>) -> Result<(), LinkError> {

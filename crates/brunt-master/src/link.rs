@@ -5,7 +5,7 @@
 use std::future::Future;
 use std::time::Duration;
 
-use brunt_plan::work::{LunFacts, LunQuery, WorkerEvent, WorkerShare};
+use brunt_plan::work::{EngineSupport, LunFacts, LunQuery, WorkerEvent, WorkerShare};
 
 /// What an agent says of itself when it is greeted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +25,8 @@ pub struct HostFacts {
     pub luns: Vec<LunFacts>,
     /// Inventory as plain text, for `config.html`.
     pub inventory: String,
+    /// Its back ends.
+    pub engines: EngineSupport,
 }
 
 /// Result of a hook command.

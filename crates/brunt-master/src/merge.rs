@@ -102,6 +102,19 @@ impl Merged {
             *from = worker;
             self.hosts[host].cpu = Some(cpu);
         }
+        self.due_hist.merge(&sample.times.read.due.hist);
+        self.due_hist.merge(&sample.times.write.due.hist);
+        self.hosts[host].read_hist.merge(&sample.times.read.service.hist);
+        self.hosts[host].write_hist.merge(&sample.times.write.service.hist);
+        for pair in &sample.pair_times {
+            let (Some(sd), wd) = (shape.place(pair.sd), pair.workload as usize) else { continue };
+            let by_worker = self.worker_hists.get_mut(worker);
+            let by_wd = self.wd_hists.get_mut(wd);
+            for hists in [&mut self.sd_hists[sd]].into_iter().chain(by_wd).chain(by_worker) {
+                hists.read.merge(&pair.times.read.service.hist);
+                hists.write.merge(&pair.times.write.service.hist);
+            }
+        }
         for pair in &sample.pairs {
             match shape.place(pair.sd) {
                 Some(sd) if (pair.workload as usize) < self.wds.len() => self.add_pair(worker, host, sd, pair, shape),
@@ -124,14 +137,6 @@ impl Merged {
         }
         if shape.host_detail {
             self.host_sds.entry((host as u32, shape.sds[sd].1)).or_default().merge(&pair.cell);
-        }
-        self.due_hist.merge(&pair.due_hist);
-        self.hosts[host].read_hist.merge(&pair.read_hist);
-        self.hosts[host].write_hist.merge(&pair.write_hist);
-        let by_worker = self.worker_hists.get_mut(worker);
-        for hists in [&mut self.sd_hists[sd], &mut self.wd_hists[wd]].into_iter().chain(by_worker) {
-            hists.read.merge(&pair.read_hist);
-            hists.write.merge(&pair.write_hist);
         }
     }
 

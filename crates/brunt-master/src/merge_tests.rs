@@ -1,6 +1,6 @@
 //! Merging: sums of parts are the whole, in any order.
 
-use brunt_stats::{CpuTicks, Histogram};
+use brunt_stats::{CpuTicks, Histogram, OpStats, OpTimes, PairTimes, Times, Timing};
 use proptest::prelude::*;
 
 use super::*;
@@ -24,7 +24,7 @@ fn shape() -> Shape {
 /// (worker, workload, sd, read, bytes, ns)
 type Io = (usize, u32, usize, bool, u64, u64);
 
-fn pair(workload: u32, sd: u32, ios: &[Io]) -> PairSample {
+fn pair(workload: u32, sd: u32, ios: &[Io]) -> (PairSample, PairTimes) {
     let mut cell = Cell::default();
     let (mut reads, mut writes) = (Histogram::default(), Histogram::default());
     for (_, _, _, read, bytes, ns) in ios {
@@ -33,26 +33,31 @@ fn pair(workload: u32, sd: u32, ios: &[Io]) -> PairSample {
         hist.record(*ns);
         cell.busy_ns += ns;
     }
-    let (read_hist, write_hist) = (reads.to_sparse(), writes.to_sparse());
-    PairSample { workload, sd, cell, read_hist, write_hist, due_hist: SparseHistogram::default() }
+    let times = |ops: OpStats, hist: &Histogram| {
+        let service = Timing { sum_ns: ops.sum_ns, min_ns: ops.min_ns, max_ns: ops.max_ns, hist: hist.to_sparse() };
+        OpTimes { service, ..OpTimes::default() }
+    };
+    let times = Times { read: times(cell.read, &reads), write: times(cell.write, &writes) };
+    (PairSample { workload, sd, cell }, PairTimes { workload, sd, times })
 }
 
 fn samples(ios: &[Io]) -> Vec<(usize, IntervalSample)> {
     (0..WORKERS)
         .map(|worker| {
-            let pairs = (0..2u32)
+            let (pairs, pair_times): (_, Vec<PairTimes>) = (0..2u32)
                 .flat_map(|wd| SDS.iter().enumerate().map(move |(s, (sd, _))| (wd, s, *sd)))
                 .map(|(wd, s, sd)| {
                     let own: Vec<Io> = ios.iter().filter(|i| i.0 == worker && i.1 == wd && i.2 == s).copied().collect();
                     pair(wd, sd, &own)
                 })
-                .filter(|p| p.cell.both().ops > 0)
-                .collect();
+                .filter(|(p, _)| p.cell.both().ops > 0)
+                .unzip();
+            let mut times = Times::default();
+            pair_times.iter().for_each(|pair| times.merge(&pair.times));
             let cpu = Some(CpuTicks { user: worker as u64 + 1, ..CpuTicks::default() });
-            (
-                worker,
-                IntervalSample { interval: 1, start_ns: 0, end_ns: 1_000 + worker as u64, pairs, cpu, idle: false },
-            )
+            let end_ns = 1_000 + worker as u64;
+            let rest = IntervalSample::default();
+            (worker, IntervalSample { interval: 1, start_ns: 0, end_ns, pairs, times, pair_times, cpu, ..rest })
         })
         .collect()
 }

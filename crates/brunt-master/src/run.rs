@@ -155,6 +155,8 @@ impl<L: HostLink> Run<'_, '_, L> {
                     state.outstanding = Some(Outstanding { count, oldest_ns });
                 }
             }
+            // Compared with what the device counted, see `witness`.
+            WorkerEvent::Totals(_) => {}
             WorkerEvent::Drained => self.merger.finish(worker),
             WorkerEvent::Log(_) | WorkerEvent::Fatal(_) => return Some(event),
         }

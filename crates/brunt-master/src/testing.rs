@@ -11,7 +11,7 @@ use brunt_plan::plan::{Host, Plan, Rate, Run, RunKind, Sd, Settings, Workload};
 use brunt_plan::work::{
     IoErrorKind, IoFailure, LunFacts, LunKind, LunQuery, OpenFlag, Seek, WorkerEvent, WorkerShare, Xfer,
 };
-use brunt_stats::{Cell, Histogram, IntervalSample, PairSample, SparseHistogram};
+use brunt_stats::{Cell, Histogram, IntervalSample, OpStats, OpTimes, PairSample, PairTimes, Times, Timing};
 use tokio::sync::mpsc;
 
 use crate::link::{HookResult, HostFacts, HostHello, HostLink, LinkError, LinkEvent};
@@ -68,7 +68,7 @@ impl HostLink for FakeAgent {
     async fn inspect(&self, queries: Vec<LunQuery>) -> Result<HostFacts, LinkError> {
         self.called("inspect".into());
         let luns = queries.iter().map(|q| facts(q.sd)).collect();
-        Ok(HostFacts { luns, inventory: "machine".into() })
+        Ok(HostFacts { luns, inventory: "machine".into(), ..HostFacts::default() })
     }
 
     async fn prepare(&self, shares: Vec<Option<WorkerShare>>) -> Result<(), LinkError> {
@@ -130,6 +130,9 @@ pub(crate) fn facts(sd: u32) -> LunFacts {
         identity: Some(format!("file {sd}")),
         block_size: Some(512),
         timeout_s: Some(60),
+        nowait: None,
+        allocated: None,
+        tags: None,
         refusals: vec![],
         warnings: vec![],
     }
@@ -274,19 +277,19 @@ pub(crate) fn sample(worker: u32, n: u32, ms: u64, ops: &[(u32, u32, u64)]) -> L
             cell.read.record(4096, 1_000_000, false);
             hist.record(1_000_000);
         }
-        PairSample {
-            workload: *workload,
-            sd: *sd,
-            cell,
-            read_hist: hist.to_sparse(),
-            write_hist: SparseHistogram::default(),
-            due_hist: SparseHistogram::default(),
-        }
+        let (workload, sd, OpStats { sum_ns, min_ns, max_ns, .. }) = (*workload, *sd, cell.read);
+        let service = Timing { sum_ns, min_ns, max_ns, hist: hist.to_sparse() };
+        let times = Times { read: OpTimes { service, ..OpTimes::default() }, ..Times::default() };
+        (PairSample { workload, sd, cell }, PairTimes { workload, sd, times })
     };
     let start_ns = u64::from(n - 1) * SECOND;
     let end_ns = start_ns + ms * 1_000_000;
-    let pairs = ops.iter().map(pair).collect();
-    from(worker, WorkerEvent::Interval(IntervalSample { interval: n, start_ns, end_ns, pairs, cpu: None, idle: false }))
+    let (pairs, pair_times): (_, Vec<PairTimes>) = ops.iter().map(pair).unzip();
+    let mut times = Times::default();
+    pair_times.iter().for_each(|pair| times.merge(&pair.times));
+    let sample =
+        IntervalSample { interval: n, start_ns, end_ns, pairs, times, pair_times, ..IntervalSample::default() };
+    from(worker, WorkerEvent::Interval(Box::new(sample)))
 }
 
 /// Full intervals of a worker, so many I/Os in each.

@@ -221,6 +221,13 @@ pub struct Run {
     pub span: Option<Span>,
 }
 
+impl Run {
+    /// How many intervals at the beginning are not counted, at least 1 (`docs/vdbench/raw.md` §8.9).
+    pub fn warmup_intervals(&self) -> u32 {
+        (self.warmup / self.interval.max(1)).max(1)
+    }
+}
+
 /// One WD in one run, after the run's loops have overridden it.
 #[derive(Debug, Clone)]
 pub struct Workload {

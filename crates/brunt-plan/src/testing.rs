@@ -132,6 +132,9 @@ pub(crate) fn facts(query: &LunQuery, kind: LunKind, size: u64) -> LunFacts {
         identity: None,
         block_size: None,
         timeout_s: None,
+        nowait: None,
+        allocated: None,
+        tags: None,
         refusals: Vec::new(),
         warnings: Vec::new(),
     }

@@ -138,6 +138,81 @@ pub struct Target {
     pub raw: bool,
     /// The simulated device, for `sim:` luns.
     pub sim: Option<SimSpec>,
+    /// What serves its I/Os, the same in every run of the execution.
+    pub backend: Backend,
+}
+
+/// What serves the I/Os of an SD (`misc=(engine=…)`, `--engine`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Backend {
+    /// `pread` and `pwrite`, a thread for each lane.
+    #[default]
+    Sync,
+    /// Linux AIO: `io_submit` and `io_getevents`.
+    Aio,
+    /// io_uring.
+    Uring,
+    /// A simulated device.
+    Sim,
+    /// No device: every I/O is done at once. Shows what the engine itself costs.
+    Null,
+}
+
+impl Backend {
+    /// Its name in parameter files and results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Backend::Sync => "sync",
+            Backend::Aio => "aio",
+            Backend::Uring => "uring",
+            Backend::Sim => "sim",
+            Backend::Null => "null",
+        }
+    }
+}
+
+impl fmt::Display for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// How a thread of a paced run waits for the next due time (`misc=(wait=…)`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Wait {
+    /// As `Hybrid` where the thread has a core to itself, else as `Sleep`.
+    #[default]
+    Auto,
+    /// Sleeps: 50 to 110 µs late, nearly no CPU.
+    Sleep,
+    /// Sleeps until at most 60 µs before, then watches the clock.
+    Hybrid,
+    /// Watches the clock: a whole core, on time.
+    Spin,
+}
+
+/// When the clock is read for the times of I/Os (`misc=(stamps=…)`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Stamps {
+    /// At every submit and every reap.
+    #[default]
+    Each,
+    /// Once for each batch: some 40 ns of CPU an I/O less, and times that are off by the length of a batch.
+    Batch,
+}
+
+/// How a worker goes about its share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Conduct {
+    /// How it waits for due times.
+    pub wait: Wait,
+    /// When it reads the clock.
+    pub stamps: Stamps,
+    /// The latency that it asks of the idle states of the CPUs, µs (`/dev/cpu_dma_latency`).
+    pub cpu_latency_us: Option<u32>,
 }
 
 /// A simulated device (`misc=(sim.NAME.…)`).
@@ -230,6 +305,8 @@ pub struct WorkerShare {
     pub interval_ns: u64,
     /// Number of intervals; `None`: until the data ends.
     pub intervals: Option<u32>,
+    /// How many intervals at the beginning are warm-up, and not counted.
+    pub warmup_intervals: u32,
     /// Seed of the execution.
     pub seed: u64,
     /// On the virtual clock: whether each interval but the first waits for the master's leave, so that several workers
@@ -239,6 +316,8 @@ pub struct WorkerShare {
     pub control: Control,
     /// Gaps.
     pub arrivals: Arrivals,
+    /// Manners.
+    pub conduct: Conduct,
     /// SDs.
     pub targets: Vec<Target>,
     /// Generators.
@@ -260,6 +339,15 @@ pub struct LunQuery {
     pub allow_in_use: bool,
     /// Signature checks are waived (`misc=(overwrite=…)`).
     pub overwrite: bool,
+}
+
+/// Which asynchronous back ends a host has: `None` where one works, else why it does not.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct EngineSupport {
+    /// Of `aio`.
+    pub no_aio: Option<String>,
+    /// Of `uring`.
+    pub no_uring: Option<String>,
 }
 
 /// What a lun is.
@@ -300,6 +388,13 @@ pub struct LunFacts {
     /// Time after which the system gives a command to the device up, seconds, when known; of a device made of others the
     /// longest of theirs.
     pub timeout_s: Option<u32>,
+    /// Whether the kernel can start a direct read without waiting for it (`RWF_NOWAIT`). False where an I/O completes
+    /// inside the system call or cannot be done without blocking: tmpfs, zram. `None`: not tried, or without an answer.
+    pub nowait: Option<bool>,
+    /// Of a file: whether it has all its blocks, so that a write needs none.
+    pub allocated: Option<bool>,
+    /// Of a device: I/Os that it takes at once (`queue/nr_requests`), when known.
+    pub tags: Option<u32>,
     /// What speaks against writing to it: a sentence each (in use, foreign signature).
     pub refusals: Vec<String>,
     /// What is worth a warning before writing to it.
@@ -350,7 +445,7 @@ impl fmt::Display for IoErrorKind {
 #[derive(Debug, Clone, PartialEq)]
 pub enum WorkerEvent {
     /// An interval is over.
-    Interval(IntervalSample),
+    Interval(Box<IntervalSample>),
     /// An I/O failed. Bounded: the engine reports each up to a limit, then only counts.
     Failure(IoFailure),
     /// All sequential-to-the-end workloads of this worker reached their end.
@@ -366,6 +461,24 @@ pub enum WorkerEvent {
         /// Age of the oldest, ns.
         oldest_ns: u64,
     },
+    /// All that was done on each SD in the run, also after its last interval. Comes once, before
+    /// [`WorkerEvent::Drained`].
+    Totals(Vec<SdTotals>),
     /// All lanes are idle, all samples were sent.
     Drained,
+}
+
+/// What a worker did on an SD in a whole run, from its first I/O to its last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct SdTotals {
+    /// Index of the SD in the plan.
+    pub sd: u32,
+    /// Reads.
+    pub reads: u64,
+    /// Bytes that they asked for.
+    pub read_bytes: u64,
+    /// Writes.
+    pub writes: u64,
+    /// Bytes that they asked for.
+    pub write_bytes: u64,
 }

@@ -2,12 +2,14 @@
 #![allow(clippy::unwrap_used)]
 
 use brunt_plan::work::{
-    Area, Arrivals, Control, Generator, IoErrorKind, IoFailure, LunFacts, LunKind, LunQuery, OpenFlag, Seek, SimSpec,
-    Target, WorkerEvent, WorkerShare, Wrap, Xfer,
+    Area, Arrivals, Backend, Conduct, Control, Generator, IoErrorKind, IoFailure, LunFacts, LunKind, LunQuery,
+    OpenFlag, SdTotals, Seek, SimSpec, Stamps, Target, Wait, WorkerEvent, WorkerShare, Wrap, Xfer,
 };
 use brunt_proto::{Report, WireError, v1};
 use brunt_stats::histogram::BUCKETS;
-use brunt_stats::{Cell, CpuTicks, IntervalSample, OpStats, PairSample, SparseHistogram};
+use brunt_stats::{
+    Cell, CpuTicks, IntervalSample, OpStats, OpTimes, PairSample, PairTimes, SparseHistogram, Times, Timing,
+};
 use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
@@ -39,6 +41,19 @@ fn seek() -> impl Strategy<Value = Seek> {
     ]
 }
 
+fn backend() -> impl Strategy<Value = Backend> {
+    prop_oneof![Just(Backend::Sync), Just(Backend::Aio), Just(Backend::Uring), Just(Backend::Sim), Just(Backend::Null)]
+}
+
+prop_compose! {
+    fn conduct()(
+        wait in prop_oneof![Just(Wait::Auto), Just(Wait::Sleep), Just(Wait::Hybrid), Just(Wait::Spin)],
+        stamps in prop_oneof![Just(Stamps::Each), Just(Stamps::Batch)], cpu_latency_us in option::of(any::<u32>()),
+    ) -> Conduct {
+        Conduct { wait, stamps, cpu_latency_us }
+    }
+}
+
 fn flag() -> impl Strategy<Value = OpenFlag> {
     prop_oneof![
         Just(OpenFlag::Direct),
@@ -60,8 +75,8 @@ prop_compose! {
 
 prop_compose! {
     fn target()(sd in any::<u32>(), name in ".{0,8}", lun in ".{0,20}", size in any::<u64>(), threads in any::<u32>(),
-                flags in vec(flag(), 0..4), b in any::<[bool; 3]>(), sim in option::of(sim())) -> Target {
-        Target { sd, name, lun, size, threads, flags, write: b[0], create: b[1], raw: b[2], sim }
+                flags in vec(flag(), 0..4), b in any::<[bool; 3]>(), sim in option::of(sim()), backend in backend()) -> Target {
+        Target { sd, name, lun, size, threads, flags, write: b[0], create: b[1], raw: b[2], sim, backend }
     }
 }
 
@@ -97,11 +112,11 @@ prop_compose! {
         names in (".{0,10}", ".{0,10}"), run_id in any::<u32>(), interval_ns in 1..u64::MAX,
         intervals in option::of(any::<u32>()), seed in any::<u64>(), control in control(), arrivals in arrivals(),
         targets in vec(target(), 1..4), generators in vec(generator(1), 0..5),
-        lockstep in any::<bool>(),
+        lockstep in any::<bool>(), warmup_intervals in any::<u32>(), conduct in conduct(),
     ) -> WorkerShare {
         WorkerShare {
             worker: names.0, run: names.1, run_id, interval_ns, intervals, seed, lockstep, control, arrivals, targets,
-            generators,
+            generators, warmup_intervals, conduct,
         }
     }
 }
@@ -124,11 +139,34 @@ fn stats() -> impl Strategy<Value = OpStats> {
 }
 
 prop_compose! {
-    fn pair()(workload in any::<u32>(), sd in any::<u32>(), read in stats(), write in stats(), busy_ns in any::<u64>(),
-              h in (histogram(), histogram(), histogram())) -> PairSample {
-        PairSample {
-            workload, sd, cell: Cell { read, write, busy_ns }, read_hist: h.0, write_hist: h.1, due_hist: h.2,
-        }
+    fn pair()(workload in any::<u32>(), sd in any::<u32>(), read in stats(), write in stats(), busy_ns in any::<u64>()) -> PairSample {
+        PairSample { workload, sd, cell: Cell { read, write, busy_ns } }
+    }
+}
+
+fn timing() -> impl Strategy<Value = Timing> {
+    (any::<[u64; 3]>(), histogram()).prop_map(|(n, hist)| match hist.is_empty() {
+        true => Timing::default(),
+        false => Timing { sum_ns: n[0], min_ns: n[1], max_ns: n[2], hist },
+    })
+}
+
+fn op_times() -> impl Strategy<Value = OpTimes> {
+    [timing(), timing(), timing(), timing()].prop_map(|[service, due, queue, lateness]| {
+        let times = OpTimes { service, due, queue, lateness };
+        if times.is_empty() { OpTimes::default() } else { times }
+    })
+}
+
+prop_compose! {
+    fn times()(read in op_times(), write in op_times()) -> Times {
+        Times { read, write }
+    }
+}
+
+prop_compose! {
+    fn pair_times()(workload in any::<u32>(), sd in any::<u32>(), times in times()) -> PairTimes {
+        PairTimes { workload, sd, times }
     }
 }
 
@@ -145,8 +183,9 @@ fn cpu() -> impl Strategy<Value = CpuTicks> {
 
 prop_compose! {
     fn sample()(interval in 1..u32::MAX, start_ns in any::<u64>(), end_ns in any::<u64>(), pairs in vec(pair(), 0..4),
-                cpu in option::of(cpu()), idle in any::<bool>()) -> IntervalSample {
-        IntervalSample { interval, start_ns, end_ns, pairs, cpu, idle }
+                cpu in option::of(cpu()), io_cpu in option::of(cpu()), idle in any::<bool>(), times in times(),
+                pair_times in vec(pair_times(), 0..3)) -> IntervalSample {
+        IntervalSample { interval, start_ns, end_ns, pairs, times, pair_times, cpu, io_cpu, idle }
     }
 }
 
@@ -161,12 +200,22 @@ prop_compose! {
 
 fn event() -> impl Strategy<Value = WorkerEvent> {
     prop_oneof![
-        sample().prop_map(WorkerEvent::Interval),
+        sample().prop_map(|s| WorkerEvent::Interval(Box::new(s))),
         failure().prop_map(WorkerEvent::Failure),
         Just(WorkerEvent::SequentialDone),
         ".{0,30}".prop_map(WorkerEvent::Log),
         ".{0,30}".prop_map(WorkerEvent::Fatal),
         any::<(u64, u64)>().prop_map(|(count, oldest_ns)| WorkerEvent::Outstanding { count, oldest_ns }),
+        vec(any::<[u64; 4]>(), 0..4).prop_map(|sds| {
+            let totals = |(sd, n): (u32, [u64; 4])| SdTotals {
+                sd,
+                reads: n[0],
+                read_bytes: n[1],
+                writes: n[2],
+                write_bytes: n[3],
+            };
+            WorkerEvent::Totals((0..).zip(sds).map(totals).collect())
+        }),
         Just(WorkerEvent::Drained),
     ]
 }
@@ -185,8 +234,12 @@ fn kind() -> impl Strategy<Value = LunKind> {
 prop_compose! {
     fn facts()(sd in any::<u32>(), kind in kind(), size in any::<u64>(), b in any::<[bool; 2]>(),
                identity in option::of(".{0,20}"), block_size in option::of(any::<u32>()),
-               timeout_s in option::of(any::<u32>()), refusals in vec(".{0,20}", 0..3), warnings in vec(".{0,20}", 0..3)) -> LunFacts {
-        LunFacts { sd, kind, size, readable: b[0], writable: b[1], identity, block_size, timeout_s, refusals, warnings }
+               timeout_s in option::of(any::<u32>()), refusals in vec(".{0,20}", 0..3), warnings in vec(".{0,20}", 0..3),
+               probed in (option::of(any::<bool>()), option::of(any::<bool>()), option::of(any::<u32>()))) -> LunFacts {
+        LunFacts {
+            sd, kind, size, readable: b[0], writable: b[1], identity, block_size, timeout_s, nowait: probed.0,
+            allocated: probed.1, tags: probed.2, refusals, warnings,
+        }
     }
 }
 

@@ -5,7 +5,9 @@
 
 pub mod histogram;
 pub mod sample;
+pub mod timing;
 mod wide;
 
 pub use histogram::{Histogram, SparseHistogram};
-pub use sample::{Cell, CpuTicks, IntervalSample, OpStats, PairSample};
+pub use sample::{Cell, CpuTicks, IntervalSample, OpStats, PairSample, PairTimes};
+pub use timing::{OpTimes, Times, Timing};

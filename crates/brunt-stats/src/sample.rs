@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::histogram::SparseHistogram;
+use crate::timing::Times;
 
 /// Sums over the I/Os of one kind (reads or writes). Failed I/Os count too, as in Vdbench
 /// (`docs/vdbench/raw.md` §8.13).
@@ -45,12 +45,20 @@ pub struct PairSample {
     pub sd: u32,
     /// Sums.
     pub cell: Cell,
-    /// Response times of reads.
-    pub read_hist: SparseHistogram,
-    /// Response times of writes.
-    pub write_hist: SparseHistogram,
-    /// Times from due to done, paced runs only.
-    pub due_hist: SparseHistogram,
+}
+
+/// The times of one (workload × SD) of a worker since they were sent the last time.
+///
+/// A message has room for the times of some pairs only, so they take turns; sums come with every sample. Nothing is
+/// owed over the end of a warm-up interval, nor over the end of the run.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct PairTimes {
+    /// Index of the workload in the run.
+    pub workload: u32,
+    /// Index of the SD in the plan.
+    pub sd: u32,
+    /// Times.
+    pub times: Times,
 }
 
 /// CPU ticks of a host from `/proc/stat`, differences over one interval.
@@ -81,8 +89,14 @@ pub struct IntervalSample {
     pub end_ns: u64,
     /// Only (workload × SD) pairs that did something.
     pub pairs: Vec<PairSample>,
+    /// Times of all pairs together, in this interval.
+    pub times: Times,
+    /// Times of some pairs, which may reach back over intervals before.
+    pub pair_times: Vec<PairTimes>,
     /// CPU of the host, from the first worker of each host only.
     pub cpu: Option<CpuTicks>,
+    /// CPU of the cores that the I/O threads of this worker may use.
+    pub io_cpu: Option<CpuTicks>,
     /// Whether the worker had already finished (end of data) when the interval began.
     pub idle: bool,
 }

@@ -68,7 +68,7 @@ impl Prepared {
                 Ok(Some(after)) => last = Some(after.max(interval)),
                 Ok(None) => break,
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-                    (self.events)(WorkerEvent::Interval(self.sample(interval)));
+                    (self.events)(WorkerEvent::Interval(Box::new(self.sample(interval))));
                     interval += 1;
                 }
             }

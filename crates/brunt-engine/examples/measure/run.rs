@@ -4,7 +4,9 @@ use std::sync::mpsc::channel;
 use std::time::Instant;
 
 use brunt_engine::{Engine, EngineOptions};
-use brunt_plan::work::{Area, Arrivals, Control, Generator, OpenFlag, Seek, Target, WorkerEvent, WorkerShare, Xfer};
+use brunt_plan::work::{
+    Area, Arrivals, Backend, Conduct, Control, Generator, OpenFlag, Seek, Target, WorkerEvent, WorkerShare, Xfer,
+};
 use brunt_stats::{OpStats, SparseHistogram};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeVal;
@@ -40,6 +42,7 @@ pub fn share(
         create: false,
         raw: false,
         sim: None,
+        backend: Backend::Sync,
     };
     let generator = Generator {
         workload: 0,
@@ -66,6 +69,8 @@ pub fn share(
         interval_ns: 1_000_000_000,
         intervals: Some(seconds),
         lockstep: false,
+        warmup_intervals: 1,
+        conduct: Conduct::default(),
         seed: 1,
         control,
         arrivals,
@@ -103,9 +108,9 @@ pub fn run_with(share: WorkerShare, options: EngineOptions) -> Done {
                 done.length_ns = sample.end_ns;
                 for pair in sample.pairs {
                     done.read.merge(&pair.cell.read);
-                    done.response.merge(&pair.read_hist);
-                    done.due_to_done.merge(&pair.due_hist);
                 }
+                done.response.merge(&sample.times.read.service.hist);
+                done.due_to_done.merge(&sample.times.read.due.hist);
             }
             WorkerEvent::Drained => break,
             other => println!("{other:?}"),

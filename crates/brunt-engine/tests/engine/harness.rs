@@ -5,7 +5,8 @@ use std::time::Instant;
 
 use brunt_engine::{Engine, EngineError, EngineOptions, Running};
 use brunt_plan::work::{
-    Area, Arrivals, Control, Generator, IoFailure, OpenFlag, Seek, SimSpec, Target, WorkerEvent, WorkerShare, Xfer,
+    Area, Arrivals, Backend, Conduct, Control, Generator, IoFailure, OpenFlag, Seek, SimSpec, Target, WorkerEvent,
+    WorkerShare, Xfer,
 };
 use brunt_stats::{Cell, IntervalSample, PairSample, SparseHistogram};
 
@@ -35,6 +36,7 @@ pub fn spec() -> SimSpec {
 pub fn sim(sd: u32, threads: u32, spec: SimSpec) -> Target {
     let mut target = file(sd, threads, "sim:a", spec.size);
     target.sim = Some(spec);
+    target.backend = Backend::Sim;
     target
 }
 
@@ -50,6 +52,7 @@ pub fn file(sd: u32, threads: u32, lun: &str, size: u64) -> Target {
         create: false,
         raw: false,
         sim: None,
+        backend: Backend::Sync,
     }
 }
 
@@ -93,6 +96,8 @@ pub fn share(intervals: Option<u32>, targets: Vec<Target>, generators: Vec<Gener
         interval_ns: SECOND,
         intervals,
         lockstep: false,
+        warmup_intervals: 1,
+        conduct: Conduct::default(),
         seed: 42,
         control: Control::Uncontrolled,
         arrivals: Arrivals::Exponential,
@@ -130,13 +135,14 @@ pub fn run_watched(share: WorkerShare, mut watch: impl FnMut(&WorkerEvent, &Runn
     for event in &events {
         watch(&event, &running);
         match event {
-            WorkerEvent::Interval(sample) => told.samples.push(sample),
+            WorkerEvent::Interval(sample) => told.samples.push(*sample),
             WorkerEvent::Failure(failure) => told.failures.push(failure),
             WorkerEvent::Log(text) => told.logs.push(text),
             WorkerEvent::SequentialDone => {
                 assert_eq!(told.sequential_done.replace(told.samples.len()), None);
             }
             WorkerEvent::Fatal(_) | WorkerEvent::Outstanding { .. } => panic!("{event:?}"),
+            WorkerEvent::Totals(_) => {}
             WorkerEvent::Drained => break,
         }
     }
@@ -173,13 +179,13 @@ impl Told {
 
     pub fn reads(&self) -> SparseHistogram {
         let mut all = SparseHistogram::default();
-        self.pairs().for_each(|p| all.merge(&p.read_hist));
+        self.samples.iter().for_each(|s| all.merge(&s.times.read.service.hist));
         all
     }
 
     pub fn dues(&self) -> SparseHistogram {
         let mut all = SparseHistogram::default();
-        self.pairs().for_each(|p| all.merge(&p.due_hist));
+        self.samples.iter().for_each(|s| all.merge(&s.times.both().due.hist));
         all
     }
 }

@@ -39,7 +39,8 @@ fn the_others_go_on_as_if_it_had_never_been_there() {
     let rate = |target| Generator { rate: 5_000.0, ..generator(target) };
     let at_rate = paced(share(Some(2), targets(), vec![rate(0), rate(1)]), Arrivals::Deterministic);
     for s in [free, at_rate] {
-        let expected = ops(&run(s.clone()).samples.into_iter().map(WorkerEvent::Interval).collect::<Vec<_>>(), 1);
+        let expected =
+            ops(&run(s.clone()).samples.into_iter().map(|s| WorkerEvent::Interval(Box::new(s))).collect::<Vec<_>>(), 1);
         let told = run_without_first(s);
         assert_eq!((ops(&told, 0), ops(&told, 1)), (0, expected));
     }

@@ -116,7 +116,7 @@ fn samples_have_their_measured_length_and_full_lanes() {
             let pair = &sample.pairs[0];
             let length = sample.end_ns - sample.start_ns;
             assert!(pair.cell.busy_ns <= 2 * length, "{} {length}", pair.cell.busy_ns);
-            assert_eq!(pair.read_hist.count(), pair.cell.read.ops);
+            assert_eq!(sample.pair_times[0].times.read.service.count(), pair.cell.read.ops);
         }
         // Not in each: a busy machine may leave one without.
         assert!(told.cell(|_| true).read.ops > 0);

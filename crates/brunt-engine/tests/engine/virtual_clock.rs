@@ -25,10 +25,10 @@ fn one_lane_of_hits_is_39_microseconds_in_every_number() {
         assert_eq!((read.min_ns, read.max_ns, read.sum_ns), (39_000, 39_000, read.ops * 39_000));
         assert_eq!(read.sum_sq_ns, u128::from(read.ops) * 39_000 * 39_000);
         assert_eq!((read.bytes, read.errors, pair.cell.write.ops), (read.ops * 4 * K, 0, 0));
-        assert_eq!(pair.read_hist.quantile(0.5, read.min_ns, read.max_ns), Some(39_000));
+        assert_eq!(sample.times.read.service.quantile(0.5), Some(39_000));
         // The lane is never idle, boundaries included.
         assert_eq!(pair.cell.busy_ns, SECOND);
-        assert!(pair.due_hist.is_empty() && pair.write_hist.is_empty());
+        assert!(sample.times.read.due.is_empty() && sample.times.write.is_empty());
     }
 }
 
@@ -335,10 +335,11 @@ proptest! {
         for sample in run(s).samples {
             prop_assert_eq!((sample.start_ns, sample.end_ns - sample.start_ns), (
                 u64::from(sample.interval - 1) * SECOND / 20, SECOND / 20));
-            for pair in &sample.pairs {
+            for (pair, times) in sample.pairs.iter().zip(&sample.pair_times) {
+                let times = &times.times;
                 let Cell { read, write, .. } = pair.cell;
-                prop_assert_eq!((pair.read_hist.count(), pair.write_hist.count()), (read.ops, write.ops));
-                prop_assert_eq!(pair.due_hist.count(), if controlled { read.ops + write.ops } else { 0 });
+                prop_assert_eq!((times.read.service.count(), times.write.service.count()), (read.ops, write.ops));
+                prop_assert_eq!(times.both().due.count(), if controlled { read.ops + write.ops } else { 0 });
                 prop_assert!([read, write].iter().all(|o| o.min_ns * o.ops <= o.sum_ns && o.sum_ns <= o.max_ns * o.ops));
                 prop_assert!([read, write].iter().all(|o| o.errors <= o.ops && o.bytes == o.ops * 4 * K));
             }

@@ -47,7 +47,7 @@ impl Agent for Fake {
 
     async fn inspect(&self, request: Request<v1::InspectRequest>) -> Answer<v1::InspectReply> {
         let luns = vec![v1::LunFacts { kind: 1, ..Default::default() }; request.into_inner().luns.len() + self.surplus];
-        Ok(Response::new(v1::InspectReply { luns, inventory: String::new() }))
+        Ok(Response::new(v1::InspectReply { luns, ..Default::default() }))
     }
 
     async fn prepare(&self, _: Request<v1::PrepareRequest>) -> Answer<v1::PrepareReply> {

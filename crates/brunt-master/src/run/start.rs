@@ -56,7 +56,7 @@ impl Dealt<'_> {
     }
 
     fn warmup_intervals(&self) -> u32 {
-        (self.plan.warmup / self.plan.interval.max(1)).max(1)
+        self.plan.warmup_intervals()
     }
 
     /// Limits in bytes.

@@ -53,10 +53,13 @@ impl HostLink for Player {
             identity: Some(q.lun.clone()),
             block_size: None,
             timeout_s: None,
+            nowait: None,
+            allocated: None,
+            tags: None,
             refusals: vec![],
             warnings: vec![],
         };
-        Ok(HostFacts { luns: queries.iter().map(facts).collect(), inventory: String::new() })
+        Ok(HostFacts { luns: queries.iter().map(facts).collect(), ..HostFacts::default() })
     }
 
     async fn prepare(&self, shares: Vec<Option<WorkerShare>>) -> Result<(), LinkError> {
@@ -109,7 +112,7 @@ impl Player {
                 let failures = (0..self.oddities.failures).map(|n| WorkerEvent::Failure(failure(share, n)));
                 failures.for_each(|f| self.send(say(f)));
             }
-            let sample = say(WorkerEvent::Interval(sample(share, interval)));
+            let sample = say(WorkerEvent::Interval(Box::new(sample(share, interval))));
             if blocks.is_some_and(|all| all <= done(share, interval)) {
                 self.send(say(WorkerEvent::SequentialDone));
                 return self.rest.lock().unwrap().extend([sample, say(WorkerEvent::Drained)]);
@@ -155,11 +158,11 @@ fn sample(share: &WorkerShare, interval: u32) -> IntervalSample {
             op.record(size, 1_000_000, false);
         }
         let sd = share.targets[g.target as usize].sd;
-        PairSample { workload: g.workload, sd, cell, ..PairSample::default() }
+        PairSample { workload: g.workload, sd, cell }
     };
     let end_ns = u64::from(interval) * share.interval_ns;
     let pairs = share.generators.iter().map(pair).collect();
-    IntervalSample { interval, start_ns: end_ns - share.interval_ns, end_ns, pairs, cpu: None, idle: false }
+    IntervalSample { interval, start_ns: end_ns - share.interval_ns, end_ns, pairs, ..IntervalSample::default() }
 }
 
 fn failure(share: &WorkerShare, n: u64) -> IoFailure {

@@ -8,7 +8,7 @@ use super::rates::Rates;
 use super::workers::Workers;
 use crate::plan::{Run, RunKind, Sd, Workload};
 use crate::resolve::{Lun, Nature, Resolved, SetupProblem};
-use crate::work::{Area, Control, Generator, OpenFlag, Target, WorkerShare};
+use crate::work::{Area, Backend, Conduct, Control, Generator, OpenFlag, Target, WorkerShare};
 
 /// Where the I/Os of a workload on an SD go.
 pub(crate) struct Reach {
@@ -184,6 +184,10 @@ impl Builder<'_> {
                     Nature::Sim(specs) => specs[host],
                     _ => None,
                 },
+                backend: match lun.nature {
+                    Nature::Sim(_) => Backend::Sim,
+                    _ => Backend::Sync,
+                },
             });
             targets.len() as u32 - 1
         })
@@ -202,10 +206,12 @@ fn empty_share(resolved: &Resolved, run: &Run, run_id: u32, rates: &Rates, host:
         run_id,
         interval_ns: u64::from(run.interval) * 1_000_000_000,
         intervals: run.elapsed.map(|elapsed| elapsed.saturating_add(run.warmup) / run.interval.max(1)),
+        warmup_intervals: run.warmup_intervals(),
         lockstep: false,
         seed: resolved.plan.settings.seed,
         control: rates.control.clone(),
         arrivals: run.arrivals,
+        conduct: Conduct::default(),
         targets: Vec::new(),
         generators: Vec::new(),
     }

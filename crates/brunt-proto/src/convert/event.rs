@@ -1,7 +1,8 @@
 //! [`WorkerEvent`] and [`IoFailure`].
 
-use brunt_plan::work::{IoErrorKind, IoFailure, WorkerEvent};
+use brunt_plan::work::{IoErrorKind, IoFailure, SdTotals, WorkerEvent};
 
+use super::each;
 use crate::error::{WireError, need};
 use crate::v1;
 
@@ -46,12 +47,13 @@ impl TryFrom<v1::IoFailure> for IoFailure {
 impl From<WorkerEvent> for v1::worker_message::Event {
     fn from(event: WorkerEvent) -> Self {
         match event {
-            WorkerEvent::Interval(sample) => Self::Interval(sample.into()),
+            WorkerEvent::Interval(sample) => Self::Interval((*sample).into()),
             WorkerEvent::Failure(failure) => Self::Failure(failure.into()),
             WorkerEvent::SequentialDone => Self::SequentialDone(v1::Nothing {}),
             WorkerEvent::Log(line) => Self::Log(line),
             WorkerEvent::Fatal(text) => Self::Fatal(text),
             WorkerEvent::Outstanding { count, oldest_ns } => Self::Outstanding(v1::Outstanding { count, oldest_ns }),
+            WorkerEvent::Totals(sds) => Self::Totals(v1::Totals { sds: each(sds) }),
             WorkerEvent::Drained => Self::Drained(v1::Nothing {}),
         }
     }
@@ -72,12 +74,13 @@ impl TryFrom<v1::worker_message::Event> for Report {
     fn try_from(event: v1::worker_message::Event) -> Result<Self, WireError> {
         use v1::worker_message::Event;
         Ok(Report::Event(match event {
-            Event::Interval(sample) => WorkerEvent::Interval(sample.try_into()?),
+            Event::Interval(sample) => WorkerEvent::Interval(Box::new(sample.try_into()?)),
             Event::Failure(failure) => WorkerEvent::Failure(failure.try_into()?),
             Event::SequentialDone(_) => WorkerEvent::SequentialDone,
             Event::Log(line) => WorkerEvent::Log(line),
             Event::Fatal(text) => WorkerEvent::Fatal(text),
             Event::Outstanding(out) => WorkerEvent::Outstanding { count: out.count, oldest_ns: out.oldest_ns },
+            Event::Totals(totals) => WorkerEvent::Totals(each(totals.sds)),
             Event::Drained(_) => WorkerEvent::Drained,
             Event::Stderr(line) => return Ok(Report::Stderr(line)),
         }))
@@ -89,5 +92,19 @@ impl TryFrom<v1::WorkerMessage> for (u32, Report) {
 
     fn try_from(message: v1::WorkerMessage) -> Result<Self, WireError> {
         Ok((message.worker, need(message.event, "WorkerMessage", "event")?.try_into()?))
+    }
+}
+
+impl From<SdTotals> for v1::SdTotals {
+    fn from(t: SdTotals) -> Self {
+        let SdTotals { sd, reads, read_bytes, writes, write_bytes } = t;
+        Self { sd, reads, read_bytes, writes, write_bytes }
+    }
+}
+
+impl From<v1::SdTotals> for SdTotals {
+    fn from(t: v1::SdTotals) -> Self {
+        let v1::SdTotals { sd, reads, read_bytes, writes, write_bytes } = t;
+        Self { sd, reads, read_bytes, writes, write_bytes }
     }
 }

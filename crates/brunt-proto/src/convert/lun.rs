@@ -1,6 +1,6 @@
 //! [`LunQuery`] and [`LunFacts`].
 
-use brunt_plan::work::{LunFacts, LunKind, LunQuery};
+use brunt_plan::work::{EngineSupport, LunFacts, LunKind, LunQuery};
 
 use crate::error::WireError;
 use crate::v1;
@@ -69,6 +69,9 @@ impl From<LunFacts> for v1::LunFacts {
             identity: facts.identity,
             block_size: facts.block_size,
             timeout_s: facts.timeout_s,
+            nowait: facts.nowait,
+            allocated: facts.allocated,
+            tags: facts.tags,
             refusals: facts.refusals,
             warnings: facts.warnings,
         }
@@ -88,8 +91,23 @@ impl TryFrom<v1::LunFacts> for LunFacts {
             identity: facts.identity,
             block_size: facts.block_size,
             timeout_s: facts.timeout_s,
+            nowait: facts.nowait,
+            allocated: facts.allocated,
+            tags: facts.tags,
             refusals: facts.refusals,
             warnings: facts.warnings,
         })
+    }
+}
+
+impl From<EngineSupport> for v1::EngineSupport {
+    fn from(engines: EngineSupport) -> Self {
+        Self { no_aio: engines.no_aio, no_uring: engines.no_uring }
+    }
+}
+
+impl From<v1::EngineSupport> for EngineSupport {
+    fn from(engines: v1::EngineSupport) -> Self {
+        Self { no_aio: engines.no_aio, no_uring: engines.no_uring }
     }
 }

@@ -1,7 +1,9 @@
 //! [`IntervalSample`] and what is in it. What is empty is left out.
 
 use brunt_stats::histogram::BUCKETS;
-use brunt_stats::{Cell, CpuTicks, IntervalSample, OpStats, PairSample, SparseHistogram};
+use brunt_stats::{
+    Cell, CpuTicks, IntervalSample, OpStats, OpTimes, PairSample, PairTimes, SparseHistogram, Times, Timing,
+};
 
 use super::{all, each};
 use crate::error::WireError;
@@ -14,7 +16,10 @@ impl From<IntervalSample> for v1::IntervalSample {
             start_ns: sample.start_ns,
             end_ns: sample.end_ns,
             pairs: each(sample.pairs),
+            times: (!sample.times.is_empty()).then(|| sample.times.into()),
+            pair_times: each(sample.pair_times),
             cpu: sample.cpu.map(Into::into),
+            io_cpu: sample.io_cpu.map(Into::into),
             idle: sample.idle,
         }
     }
@@ -32,7 +37,10 @@ impl TryFrom<v1::IntervalSample> for IntervalSample {
             start_ns: sample.start_ns,
             end_ns: sample.end_ns,
             pairs: all(sample.pairs)?,
+            times: sample.times.map_or_else(|| Ok(Times::default()), TryInto::try_into)?,
+            pair_times: all(sample.pair_times)?,
             cpu: sample.cpu.map(Into::into),
+            io_cpu: sample.io_cpu.map(Into::into),
             idle: sample.idle,
         })
     }
@@ -41,16 +49,12 @@ impl TryFrom<v1::IntervalSample> for IntervalSample {
 impl From<PairSample> for v1::PairSample {
     fn from(pair: PairSample) -> Self {
         let stats = |stats: OpStats| (stats != OpStats::default()).then(|| stats.into());
-        let histogram = |h: SparseHistogram| (h != SparseHistogram::default()).then(|| h.into());
         Self {
             workload: pair.workload,
             sd: pair.sd,
             read: stats(pair.cell.read),
             write: stats(pair.cell.write),
             busy_ns: pair.cell.busy_ns,
-            read_hist: histogram(pair.read_hist),
-            write_hist: histogram(pair.write_hist),
-            due_hist: histogram(pair.due_hist),
         }
     }
 }
@@ -60,15 +64,80 @@ impl TryFrom<v1::PairSample> for PairSample {
 
     fn try_from(pair: v1::PairSample) -> Result<Self, WireError> {
         let stats = |stats: Option<v1::OpStats>| stats.map(Into::into).unwrap_or_default();
-        let histogram = |h: Option<v1::Histogram>| h.map_or(Ok(SparseHistogram::default()), TryInto::try_into);
+        let cell = Cell { read: stats(pair.read), write: stats(pair.write), busy_ns: pair.busy_ns };
+        Ok(Self { workload: pair.workload, sd: pair.sd, cell })
+    }
+}
+
+impl From<PairTimes> for v1::PairTimes {
+    fn from(pair: PairTimes) -> Self {
+        Self { workload: pair.workload, sd: pair.sd, times: Some(pair.times.into()) }
+    }
+}
+
+impl TryFrom<v1::PairTimes> for PairTimes {
+    type Error = WireError;
+
+    fn try_from(pair: v1::PairTimes) -> Result<Self, WireError> {
+        let times = pair.times.map_or_else(|| Ok(Times::default()), TryInto::try_into)?;
+        Ok(Self { workload: pair.workload, sd: pair.sd, times })
+    }
+}
+
+impl From<Times> for v1::Times {
+    fn from(times: Times) -> Self {
+        let op = |op: OpTimes| (!op.is_empty()).then(|| op.into());
+        Self { read: op(times.read), write: op(times.write) }
+    }
+}
+
+impl TryFrom<v1::Times> for Times {
+    type Error = WireError;
+
+    fn try_from(times: v1::Times) -> Result<Self, WireError> {
+        let op = |op: Option<v1::OpTimes>| op.map_or_else(|| Ok(OpTimes::default()), TryInto::try_into);
+        Ok(Self { read: op(times.read)?, write: op(times.write)? })
+    }
+}
+
+impl From<OpTimes> for v1::OpTimes {
+    fn from(times: OpTimes) -> Self {
+        let timing = |timing: Timing| (!timing.is_empty()).then(|| timing.into());
+        Self {
+            service: timing(times.service),
+            due: timing(times.due),
+            queue: timing(times.queue),
+            lateness: timing(times.lateness),
+        }
+    }
+}
+
+impl TryFrom<v1::OpTimes> for OpTimes {
+    type Error = WireError;
+
+    fn try_from(times: v1::OpTimes) -> Result<Self, WireError> {
+        let timing = |timing: Option<v1::Timing>| timing.map_or_else(|| Ok(Timing::default()), TryInto::try_into);
         Ok(Self {
-            workload: pair.workload,
-            sd: pair.sd,
-            cell: Cell { read: stats(pair.read), write: stats(pair.write), busy_ns: pair.busy_ns },
-            read_hist: histogram(pair.read_hist)?,
-            write_hist: histogram(pair.write_hist)?,
-            due_hist: histogram(pair.due_hist)?,
+            service: timing(times.service)?,
+            due: timing(times.due)?,
+            queue: timing(times.queue)?,
+            lateness: timing(times.lateness)?,
         })
+    }
+}
+
+impl From<Timing> for v1::Timing {
+    fn from(timing: Timing) -> Self {
+        Self { sum_ns: timing.sum_ns, min_ns: timing.min_ns, max_ns: timing.max_ns, hist: Some(timing.hist.into()) }
+    }
+}
+
+impl TryFrom<v1::Timing> for Timing {
+    type Error = WireError;
+
+    fn try_from(timing: v1::Timing) -> Result<Self, WireError> {
+        let hist = timing.hist.map_or_else(|| Ok(SparseHistogram::default()), TryInto::try_into)?;
+        Ok(Self { sum_ns: timing.sum_ns, min_ns: timing.min_ns, max_ns: timing.max_ns, hist })
     }
 }
 

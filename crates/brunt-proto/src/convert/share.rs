@@ -1,6 +1,9 @@
 //! [`WorkerShare`] and what is in it.
 
-use brunt_plan::work::{Area, Arrivals, Control, Generator, OpenFlag, Seek, SimSpec, Target, WorkerShare, Wrap, Xfer};
+use brunt_plan::work::{
+    Area, Arrivals, Backend, Conduct, Control, Generator, OpenFlag, Seek, SimSpec, Stamps, Target, Wait, WorkerShare,
+    Wrap, Xfer,
+};
 
 use super::{all, each};
 use crate::error::{WireError, need};
@@ -20,6 +23,10 @@ impl From<WorkerShare> for v1::WorkerShare {
             arrivals: v1::Arrivals::from(share.arrivals).into(),
             targets: each(share.targets),
             generators: each(share.generators),
+            warmup_intervals: share.warmup_intervals,
+            wait: v1::Wait::from(share.conduct.wait).into(),
+            stamps: v1::Stamps::from(share.conduct.stamps).into(),
+            cpu_latency_us: share.conduct.cpu_latency_us,
         }
     }
 }
@@ -53,6 +60,12 @@ impl TryFrom<v1::WorkerShare> for WorkerShare {
             arrivals,
             targets: all(share.targets)?,
             generators,
+            warmup_intervals: share.warmup_intervals,
+            conduct: Conduct {
+                wait: wait(share.wait)?,
+                stamps: stamps(share.stamps)?,
+                cpu_latency_us: share.cpu_latency_us,
+            },
         })
     }
 }
@@ -75,6 +88,69 @@ fn arrivals(value: i32) -> Result<Arrivals, WireError> {
         Ok(v1::Arrivals::Deterministic) => Ok(Arrivals::Deterministic),
         Ok(v1::Arrivals::Unspecified) => Err(WireError::Missing { message: M, field: "arrivals" }),
         Err(_) => Err(WireError::Unknown { message: M, field: "arrivals", value }),
+    }
+}
+
+impl From<Wait> for v1::Wait {
+    fn from(wait: Wait) -> Self {
+        match wait {
+            Wait::Auto => v1::Wait::Auto,
+            Wait::Sleep => v1::Wait::Sleep,
+            Wait::Hybrid => v1::Wait::Hybrid,
+            Wait::Spin => v1::Wait::Spin,
+        }
+    }
+}
+
+fn wait(value: i32) -> Result<Wait, WireError> {
+    match v1::Wait::try_from(value) {
+        Ok(v1::Wait::Auto) => Ok(Wait::Auto),
+        Ok(v1::Wait::Sleep) => Ok(Wait::Sleep),
+        Ok(v1::Wait::Hybrid) => Ok(Wait::Hybrid),
+        Ok(v1::Wait::Spin) => Ok(Wait::Spin),
+        Err(_) => Err(WireError::Unknown { message: "WorkerShare", field: "wait", value }),
+    }
+}
+
+impl From<Stamps> for v1::Stamps {
+    fn from(stamps: Stamps) -> Self {
+        match stamps {
+            Stamps::Each => v1::Stamps::Each,
+            Stamps::Batch => v1::Stamps::Batch,
+        }
+    }
+}
+
+fn stamps(value: i32) -> Result<Stamps, WireError> {
+    match v1::Stamps::try_from(value) {
+        Ok(v1::Stamps::Each) => Ok(Stamps::Each),
+        Ok(v1::Stamps::Batch) => Ok(Stamps::Batch),
+        Err(_) => Err(WireError::Unknown { message: "WorkerShare", field: "stamps", value }),
+    }
+}
+
+impl From<Backend> for v1::Backend {
+    fn from(backend: Backend) -> Self {
+        match backend {
+            Backend::Sync => v1::Backend::Sync,
+            Backend::Aio => v1::Backend::Aio,
+            Backend::Uring => v1::Backend::Uring,
+            Backend::Sim => v1::Backend::Sim,
+            Backend::Null => v1::Backend::Null,
+        }
+    }
+}
+
+fn backend(value: i32) -> Result<Backend, WireError> {
+    const M: &str = "Target";
+    match v1::Backend::try_from(value) {
+        Ok(v1::Backend::Sync) => Ok(Backend::Sync),
+        Ok(v1::Backend::Aio) => Ok(Backend::Aio),
+        Ok(v1::Backend::Uring) => Ok(Backend::Uring),
+        Ok(v1::Backend::Sim) => Ok(Backend::Sim),
+        Ok(v1::Backend::Null) => Ok(Backend::Null),
+        Ok(v1::Backend::Unspecified) => Err(WireError::Missing { message: M, field: "backend" }),
+        Err(_) => Err(WireError::Unknown { message: M, field: "backend", value }),
     }
 }
 
@@ -122,6 +198,7 @@ impl From<Target> for v1::Target {
             create: target.create,
             raw: target.raw,
             sim: target.sim.map(Into::into),
+            backend: v1::Backend::from(target.backend).into(),
         }
     }
 }
@@ -141,6 +218,7 @@ impl TryFrom<v1::Target> for Target {
             create: target.create,
             raw: target.raw,
             sim: target.sim.map(Into::into),
+            backend: backend(target.backend)?,
         })
     }
 }

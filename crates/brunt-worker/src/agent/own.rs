@@ -264,7 +264,7 @@ mod tests {
     use super::super::relay::Outgoing;
     use super::*;
     use crate::engine_link::LaneEngine;
-    use brunt_plan::work::{Area, Arrivals, Control, Generator, Seek, SimSpec, Target, Xfer};
+    use brunt_plan::work::{Area, Arrivals, Backend, Conduct, Control, Generator, Seek, SimSpec, Target, Xfer};
     use brunt_proto::Report;
 
     fn share(virtual_clock: bool, intervals: Option<u32>) -> WorkerShare {
@@ -290,6 +290,7 @@ mod tests {
             create: false,
             raw: false,
             sim: Some(sim),
+            backend: Backend::Sim,
         };
         let generator = Generator {
             workload: 2,
@@ -316,6 +317,8 @@ mod tests {
             interval_ns: 1_000_000_000,
             intervals,
             lockstep: false,
+            warmup_intervals: 1,
+            conduct: Conduct::default(),
             seed: 7,
             control: Control::Uncontrolled,
             arrivals: Arrivals::Exponential,
@@ -350,7 +353,7 @@ mod tests {
                     let read = pair.cell.read;
                     assert_eq!((sample.interval, pair.workload, pair.sd), (intervals, 2, 4));
                     assert_eq!((read.min_ns, read.max_ns), (39_000, 39_000));
-                    assert_eq!(pair.read_hist.count(), read.ops);
+                    assert_eq!(sample.times.read.service.count(), read.ops);
                     assert!(read.ops.abs_diff(1_000_000_000 / 39_000) <= 1, "{}", read.ops);
                 }
                 WorkerEvent::Drained => break,

@@ -99,7 +99,11 @@ impl Agent for AgentService {
         let (luns, inventory) = thread::off_thread("inspect", move || inspect::host(&Roots::default(), &queries))
             .await
             .map_err(|error| refuse(format!("the host cannot be inspected: {error}")))?;
-        Ok(Response::new(v1::InspectReply { luns: luns.into_iter().map(Into::into).collect(), inventory }))
+        Ok(Response::new(v1::InspectReply {
+            luns: luns.into_iter().map(Into::into).collect(),
+            inventory,
+            engines: None,
+        }))
     }
 
     async fn prepare(&self, request: Request<v1::PrepareRequest>) -> Result<Response<v1::PrepareReply>, Status> {

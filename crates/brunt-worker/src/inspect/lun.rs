@@ -33,6 +33,9 @@ pub fn facts(system: &System, query: &LunQuery) -> LunFacts {
         identity: metadata.as_ref().map(|file| format!("local:file:{}:{}", Number::of(file.dev()), file.ino())),
         block_size: None,
         timeout_s: metadata.as_ref().and_then(|file| system.timeout_s(Number::of(file.dev()))),
+        nowait: None,
+        allocated: None,
+        tags: None,
         refusals: Vec::new(),
         warnings: Vec::new(),
     };
@@ -60,6 +63,9 @@ pub fn silent(query: &LunQuery) -> LunFacts {
         identity: None,
         block_size: None,
         timeout_s: None,
+        nowait: None,
+        allocated: None,
+        tags: None,
         refusals: vec![text],
         warnings: Vec::new(),
     }

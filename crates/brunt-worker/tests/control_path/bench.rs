@@ -8,7 +8,7 @@ use std::time::Duration;
 use brunt_master::grpc::GrpcLink;
 use brunt_master::launch;
 use brunt_master::link::{HostLink, LinkEvent};
-use brunt_plan::work::{Arrivals, Control, Target, WorkerEvent, WorkerShare};
+use brunt_plan::work::{Arrivals, Backend, Conduct, Control, Target, WorkerEvent, WorkerShare};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tokio::sync::mpsc;
@@ -62,6 +62,7 @@ pub fn share(sd: u32, lun: &Path, intervals: Option<u32>) -> WorkerShare {
         create: false,
         raw: false,
         sim: None,
+        backend: Backend::Sync,
     };
     WorkerShare {
         worker: format!("hosta-{sd}"),
@@ -70,6 +71,8 @@ pub fn share(sd: u32, lun: &Path, intervals: Option<u32>) -> WorkerShare {
         interval_ns: 10_000_000,
         intervals,
         lockstep: false,
+        warmup_intervals: 1,
+        conduct: Conduct::default(),
         seed: 1,
         control: Control::Uncontrolled,
         arrivals: Arrivals::Exponential,

@@ -81,6 +81,9 @@ fn assume(query: &LunQuery, answer: Option<&LunFacts>, size: Option<u64>) -> Lun
         identity: None,
         block_size: answer.and_then(|a| a.block_size),
         timeout_s: None,
+        nowait: None,
+        allocated: None,
+        tags: None,
         refusals: Vec::new(),
         warnings: Vec::new(),
     }

@@ -49,6 +49,9 @@ fn there(query: &LunQuery, kind: LunKind, size: u64) -> LunFacts {
         identity: Some(query.lun.clone()),
         block_size: Some(512),
         timeout_s: None,
+        nowait: None,
+        allocated: None,
+        tags: None,
         refusals: Vec::new(),
         warnings: Vec::new(),
     }
