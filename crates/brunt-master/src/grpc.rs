@@ -64,7 +64,7 @@ impl GrpcLink {
         let mut shortest = Duration::MAX;
         for _ in 0..PINGS {
             let sent = Instant::now();
-            self.client.clone().ping(v1::PingRequest {}).await.map_err(|status| self.failed(status))?;
+            self.client.clone().ping(v1::PingRequest::default()).await.map_err(|status| self.failed(status))?;
             shortest = shortest.min(sent.elapsed());
         }
         Ok(shortest)
@@ -110,7 +110,7 @@ impl HostLink for GrpcLink {
     async fn hello(&self) -> Result<HostHello, LinkError> {
         let mut client = self.client.clone();
         let version = env!("CARGO_PKG_VERSION");
-        let request = v1::HelloRequest { protocol: PROTOCOL, version: version.to_owned() };
+        let request = v1::HelloRequest { protocol: PROTOCOL, version: version.to_owned(), ..Default::default() };
         let reply = client.hello(request).await.map_err(|status| self.failed(status))?.into_inner();
         if reply.protocol != PROTOCOL {
             return Err(LinkError::Refused(format!(
@@ -119,7 +119,8 @@ impl HostLink for GrpcLink {
                 self.label, reply.host_name, reply.version, reply.protocol
             )));
         }
-        let stream = client.events(v1::EventsRequest {}).await.map_err(|status| self.failed(status))?.into_inner();
+        let stream =
+            client.events(v1::EventsRequest { after: 0 }).await.map_err(|status| self.failed(status))?.into_inner();
         if let Some(watcher) = self.stream.lock().unwrap_or_else(PoisonError::into_inner).take() {
             // The watcher goes only with the agent, and says so itself.
             let _ = watcher.send(stream);
@@ -143,7 +144,7 @@ impl HostLink for GrpcLink {
 
     async fn prepare(&self, shares: Vec<Option<WorkerShare>>) -> Result<(), LinkError> {
         let slot = |share: Option<WorkerShare>| v1::WorkerSlot { share: share.map(Into::into) };
-        let request = v1::PrepareRequest { workers: shares.into_iter().map(slot).collect() };
+        let request = v1::PrepareRequest { workers: shares.into_iter().map(slot).collect(), lease_ms: 0 };
         self.client.clone().prepare(request).await.map(drop).map_err(|status| self.failed(status))
     }
 
@@ -151,7 +152,12 @@ impl HostLink for GrpcLink {
         let delay = delay.saturating_sub(self.round_trip().await? / 2);
         let delay_ns = u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX);
         let when = Some(v1::start_request::When::DelayNs(delay_ns));
-        self.client.clone().start(v1::StartRequest { when }).await.map(drop).map_err(|status| self.failed(status))
+        self.client
+            .clone()
+            .start(v1::StartRequest { when, ..Default::default() })
+            .await
+            .map(drop)
+            .map_err(|status| self.failed(status))
     }
 
     async fn stop(&self, after_interval: Option<u32>) -> Result<(), LinkError> {
@@ -168,7 +174,7 @@ impl HostLink for GrpcLink {
     }
 
     async fn run_hook(&self, command: String) -> Result<HookResult, LinkError> {
-        let request = v1::RunHookRequest { command };
+        let request = v1::RunHookRequest { command, ..Default::default() };
         let reply = self.client.clone().run_hook(request).await.map_err(|status| self.failed(status))?.into_inner();
         Ok(HookResult { status: reply.status, lines: reply.lines })
     }

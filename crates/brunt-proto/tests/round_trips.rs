@@ -260,7 +260,7 @@ proptest! {
 
     #[test]
     fn events(event in event(), worker in any::<u32>()) {
-        let message = v1::WorkerMessage { worker, event: Some(event.clone().into()) };
+        let message = v1::WorkerMessage { worker, seq: 1, event: Some(event.clone().into()) };
         let back: (u32, Report) = wire(message).try_into().unwrap();
         prop_assert_eq!(back, (worker, Report::Event(event)));
     }

@@ -38,7 +38,13 @@ impl Agent for Fake {
 
     async fn hello(&self, _: Request<v1::HelloRequest>) -> Answer<v1::HelloReply> {
         let (version, host_name) = ("9.8.7".into(), "lab7".into());
-        Ok(Response::new(v1::HelloReply { protocol: self.protocol, version, host_name, worker_pids: vec![1] }))
+        Ok(Response::new(v1::HelloReply {
+            protocol: self.protocol,
+            version,
+            host_name,
+            worker_pids: vec![1],
+            ..Default::default()
+        }))
     }
 
     async fn ping(&self, _: Request<v1::PingRequest>) -> Answer<v1::PingReply> {
@@ -116,7 +122,7 @@ async fn bench(protocol: u32, surplus: usize, messages: Vec<v1::WorkerMessage>) 
 }
 
 fn message(event: Option<v1::worker_message::Event>) -> v1::WorkerMessage {
-    v1::WorkerMessage { worker: 2, event }
+    v1::WorkerMessage { worker: 2, seq: 1, event }
 }
 
 #[tokio::test]

@@ -66,9 +66,13 @@ impl ProcessWorker {
         let mut client = AgentClient::new(started.channel)
             .max_decoding_message_size(MAX_MESSAGE)
             .max_encoding_message_size(MAX_MESSAGE);
-        let hello = v1::HelloRequest { protocol: PROTOCOL, version: env!("CARGO_PKG_VERSION").to_owned() };
+        let hello = v1::HelloRequest {
+            protocol: PROTOCOL,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            ..Default::default()
+        };
         let reply = client.hello(hello).await.map_err(|status| failed(reason(status)))?.into_inner();
-        let events = client.events(v1::EventsRequest {}).await.map_err(|status| failed(reason(status)))?;
+        let events = client.events(v1::EventsRequest { after: 0 }).await.map_err(|status| failed(reason(status)))?;
         let pid = reply.worker_pids.first().copied().ok_or_else(|| failed("it has no worker".to_owned()))?;
 
         let ending = Arc::new(AtomicBool::new(false));
@@ -87,14 +91,14 @@ impl ProcessWorker {
     /// Hands over a share.
     pub async fn prepare(&self, share: Option<v1::WorkerShare>) -> Result<(), String> {
         let workers = vec![v1::WorkerSlot { share }];
-        let result = self.client.clone().prepare(v1::PrepareRequest { workers }).await;
+        let result = self.client.clone().prepare(v1::PrepareRequest { workers, lease_ms: 0 }).await;
         result.map(drop).map_err(|status| self.failed(status))
     }
 
     /// Starts what is ready at an instant of `CLOCK_MONOTONIC`, nanoseconds.
     pub async fn start_at(&self, monotonic_ns: u64) -> Result<(), String> {
         let when = Some(v1::start_request::When::MonotonicNs(monotonic_ns));
-        let result = self.client.clone().start(v1::StartRequest { when }).await;
+        let result = self.client.clone().start(v1::StartRequest { when, ..Default::default() }).await;
         result.map(drop).map_err(|status| self.failed(status))
     }
 

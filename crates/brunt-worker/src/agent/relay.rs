@@ -52,7 +52,7 @@ impl Relay {
             sample.cpu = self.meter().interval(worker).map(Into::into);
         }
         // Without a reader the client is gone and the process about to end.
-        let _ = self.out.send(Some(WorkerMessage { worker, event: Some(event) }));
+        let _ = self.out.send(Some(WorkerMessage { worker, seq: 0, event: Some(event) }));
     }
 
     /// Ends the stream behind what was taken so far.

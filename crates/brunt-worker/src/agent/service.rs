@@ -82,6 +82,7 @@ impl Agent for AgentService {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             host_name: inspect::host_name(Path::new("/proc")),
             worker_pids: Vec::new(),
+            ..Default::default()
         };
         if client.protocol == PROTOCOL {
             let start = || Team::start(&self.options, Arc::clone(&self.engine), self.relay.clone());

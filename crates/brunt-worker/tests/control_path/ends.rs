@@ -95,14 +95,18 @@ async fn an_agent_whose_stream_ends_stops_and_ends() {
         let mut started = stdio::start(&agent(), arguments, Keepalive::default(), log).await.unwrap();
         let leash = Leash::new();
         let mut client = brunt_proto::v1::agent_client::AgentClient::new(started.channel);
-        let hello = brunt_proto::v1::HelloRequest { protocol: brunt_proto::PROTOCOL, version: "test".into() };
+        let hello = brunt_proto::v1::HelloRequest {
+            protocol: brunt_proto::PROTOCOL,
+            version: "test".into(),
+            ..Default::default()
+        };
         let count = client.hello(hello).await.unwrap().into_inner().worker_pids.len() as u32;
         let slots = (0..count).map(|n| brunt_proto::v1::WorkerSlot { share: Some(share(n, &leash.path, None).into()) });
-        let request = brunt_proto::v1::PrepareRequest { workers: slots.collect() };
+        let request = brunt_proto::v1::PrepareRequest { workers: slots.collect(), lease_ms: 0 };
         let (held, prepared) = tokio::join!(leash.hold(), client.prepare(request));
         prepared.unwrap();
         let when = Some(brunt_proto::v1::start_request::When::DelayNs(0));
-        client.start(brunt_proto::v1::StartRequest { when }).await.unwrap();
+        client.start(brunt_proto::v1::StartRequest { when, ..Default::default() }).await.unwrap();
 
         drop(client);
         let status = tokio::time::timeout(LIMIT, started.child.wait()).await.expect("the agent ends").unwrap();
