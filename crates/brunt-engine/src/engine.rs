@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use brunt_plan::work::{Target, WorkerShare};
 
+use crate::affinity;
 use crate::assembly::{Assembly, assemble, check};
 use crate::clock::{now_ns, ns_of};
 use crate::device::Device;
@@ -193,10 +194,7 @@ fn spawn(
 /// Binds the calling thread to cores; none: anywhere.
 fn pin(name: &str, cores: &[usize]) -> Result<(), EngineError> {
     let Some(first) = cores.first() else { return Ok(()) };
-    let mut set = nix::sched::CpuSet::new();
-    let all = cores.iter().try_for_each(|core| set.set(*core));
-    all.and_then(|()| nix::sched::sched_setaffinity(nix::unistd::Pid::from_raw(0), &set))
-        .map_err(|e| EngineError::Pin { name: name.into(), core: *first, error: e.into() })
+    affinity::bind(cores).map_err(|error| EngineError::Pin { name: name.into(), core: *first, error })
 }
 
 impl Prepared {

@@ -158,7 +158,7 @@ impl<L: HostLink> Run<'_, '_, L> {
             // Compared with what the device counted, see `witness`.
             WorkerEvent::Totals(_) => {}
             WorkerEvent::Drained => self.merger.finish(worker),
-            WorkerEvent::Log(_) | WorkerEvent::Fatal(_) => return Some(event),
+            WorkerEvent::Log(_) | WorkerEvent::Warning(_) | WorkerEvent::Fatal(_) => return Some(event),
         }
         None
     }

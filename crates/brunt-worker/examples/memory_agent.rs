@@ -31,7 +31,7 @@ struct Running {
 }
 
 impl WorkEngine for Memory {
-    fn prepare(&self, share: WorkerShare, events: EventSink) -> Result<Box<dyn PreparedWork>, String> {
+    fn prepare(&self, share: WorkerShare, _: Vec<usize>, events: EventSink) -> Result<Box<dyn PreparedWork>, String> {
         let mut luns = Vec::new();
         for target in &share.targets {
             let open = OpenOptions::new().write(true).open(&target.lun);

@@ -9,11 +9,17 @@ pub type EventSink = Box<dyn Fn(WorkerEvent) + Send + Sync>;
 
 /// An engine.
 pub trait WorkEngine: Send + Sync + 'static {
-    /// Opens luns, allocates and makes ready. Blocks.
+    /// Opens luns, allocates and makes ready. Blocks. `cores` are those that it may use, the best first; none: wherever
+    /// the system likes.
     ///
     /// # Errors
     /// What cannot be done, in a sentence with the SD's name.
-    fn prepare(&self, share: WorkerShare, events: EventSink) -> Result<Box<dyn PreparedWork>, String>;
+    fn prepare(
+        &self,
+        share: WorkerShare,
+        cores: Vec<usize>,
+        events: EventSink,
+    ) -> Result<Box<dyn PreparedWork>, String>;
 }
 
 /// A share that is ready. Dropped, it lets go of everything.

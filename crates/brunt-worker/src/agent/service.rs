@@ -107,11 +107,11 @@ impl Agent for AgentService {
     }
 
     async fn prepare(&self, request: Request<v1::PrepareRequest>) -> Result<Response<v1::PrepareReply>, Status> {
-        let shares: Vec<_> = request.into_inner().workers.into_iter().map(|slot| slot.share).collect();
-        let first = shares.iter().zip(0..).find_map(|(share, number)| share.is_some().then_some(number));
-        let virtual_clock =
-            shares.iter().flatten().flat_map(|s| &s.targets).any(|t| t.sim.is_some_and(|s| s.virtual_clock));
-        self.team()?.prepare(shares).await.map_err(refuse)?;
+        let slots = request.into_inner().workers;
+        let first = slots.iter().zip(0..).find_map(|(slot, number)| slot.share.is_some().then_some(number));
+        let shares = slots.iter().filter_map(|slot| slot.share.as_ref());
+        let virtual_clock = shares.flat_map(|s| &s.targets).any(|t| t.sim.is_some_and(|s| s.virtual_clock));
+        self.team()?.prepare(slots).await.map_err(refuse)?;
         self.relay.prepare(first, virtual_clock);
         Ok(Response::new(v1::PrepareReply {}))
     }
