@@ -31,13 +31,16 @@ struct State {
     latency: Option<latency::Hold>,
 }
 
+/// Something to be told, as a worker's.
+pub type Told = (u32, WorkerEvent);
+
 /// What a worker is to do its share with.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Admission {
     /// The cores of each worker, the best first. Empty where they mean nothing: on the virtual clock.
     pub cores: Vec<Vec<usize>>,
-    /// What is to be told, and as whose.
-    pub events: Vec<(u32, WorkerEvent)>,
+    /// What is to be told.
+    pub events: Vec<Told>,
 }
 
 impl Host {
@@ -92,7 +95,7 @@ impl Host {
     }
 
     /// The plan of cores, with a line for the log of each worker that has work.
-    fn place(&self, shares: &[Option<WorkerShare>]) -> Result<(Vec<Cores>, Vec<(u32, WorkerEvent)>), String> {
+    fn place(&self, shares: &[Option<WorkerShare>]) -> Result<(Vec<Cores>, Vec<Told>), String> {
         let luns = |share: &Option<WorkerShare>| -> Vec<String> {
             let targets = share.iter().flat_map(|share| &share.targets).filter(|target| target.sim.is_none());
             targets.map(|target| target.lun.clone()).collect()

@@ -2,8 +2,8 @@
 
 use brunt_plan::work::{Backend, Control, Generator, Target, WorkerShare};
 
-/// Files that a worker may open besides its luns and rings: streams, pipes to children, `/proc`.
-const SPARE_FILES: u64 = 64;
+/// Files that a worker has open besides its luns and rings: streams, the runtime's own, pipes to hooks, `/proc`.
+const SPARE_FILES: u64 = 31;
 
 /// Files of an I/O thread with a ring: the ring, and what wakes it.
 const FILES_PER_RING: u64 = 2;

@@ -64,12 +64,12 @@ pub fn share(worker: &str, targets: Vec<Target>, read_pct: f64, xfer: u64) -> Wo
 #[test]
 fn blocking_lanes_need_threads_and_asynchronous_ones_do_not() {
     let all = of(&share("a-0", vec![target(Backend::Sync, 32)], 100.0, 8192), 4);
-    assert_eq!((all.luns, all.files, all.lanes, all.threads), (1, 65, 32, 40));
+    assert_eq!((all.luns, all.files, all.lanes, all.threads), (1, 32, 32, 40));
     assert_eq!((all.aio_events, all.locked, all.buffers), (0, 0, 32 * 8192));
     let all = of(&share("a-0", vec![target(Backend::Aio, 32), target(Backend::Aio, 7)], 100.0, 8192), 4);
-    assert_eq!((all.luns, all.files, all.threads, all.aio_events, all.locked), (2, 66, 10, 39, 0));
+    assert_eq!((all.luns, all.files, all.threads, all.aio_events, all.locked), (2, 33, 10, 39, 0));
     let all = of(&share("a-0", vec![target(Backend::Uring, 32); 9], 70.0, 8192), 4);
-    assert_eq!((all.luns, all.files, all.threads, all.aio_events), (9, 64 + 9 + 4 * 2, 12, 0));
+    assert_eq!((all.luns, all.files, all.threads, all.aio_events), (9, 31 + 9 + 4 * 2, 12, 0));
     assert_eq!(all.locked, 9 * 32 * 2 * 8192, "a lane has a buffer to read and one to write");
 }
 
@@ -106,7 +106,7 @@ fn a_simulated_device_is_no_file_and_on_the_virtual_clock_has_no_buffers() {
     };
     let simulated = Target { sim: Some(sim), ..target(Backend::Sim, 4) };
     let all = of(&share("a-0", vec![simulated], 100.0, 8192), 4);
-    assert_eq!((all.luns, all.files, all.buffers, all.mappings), (0, 64, 0, 0));
+    assert_eq!((all.luns, all.files, all.buffers, all.mappings), (0, 31, 0, 0));
     let all = of(&share("a-0", vec![target(Backend::Null, 4)], 100.0, 8192), 4);
     assert_eq!((all.luns, all.buffers), (0, 4 * 8192));
 }
