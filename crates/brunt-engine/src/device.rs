@@ -1,5 +1,6 @@
 //! Back ends: what serves an I/O.
 
+pub mod open;
 pub mod sim;
 pub mod sync;
 

@@ -1,45 +1,25 @@
 //! `pread` and `pwrite`: the right back end wherever an I/O completes inside the system call.
 
-use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::OpenOptionsExt;
 
-use brunt_plan::work::{OpenFlag, Target};
+use brunt_plan::work::Target;
 
 use super::Device;
+use super::open::OpenFile;
 use crate::address::Access;
-
-/// `o_sync`, `o_dsync` and `o_rsync` all set this, as Vdbench does (`docs/vdbench/raw.md` §5).
-const O_DSYNC: i32 = 0x1000;
 
 /// An open file or device.
 #[derive(Debug)]
-pub struct SyncDevice {
-    file: File,
-    fsync: bool,
-}
+pub struct SyncDevice(OpenFile);
 
 impl SyncDevice {
-    /// Opens a target: read-only unless some workload of the execution writes to it, and created only
-    /// where the plan says so.
+    /// Opens a target, as [`OpenFile::open`] does.
     ///
     /// # Errors
     /// What the system says.
     pub fn open(target: &Target) -> io::Result<Self> {
-        let mut flags = 0;
-        let mut fsync = false;
-        for flag in &target.flags {
-            match flag {
-                OpenFlag::Direct => flags |= libc::O_DIRECT,
-                OpenFlag::Sync => flags |= O_DSYNC,
-                OpenFlag::Fsync => fsync = true,
-                OpenFlag::Raw(bits) => flags |= bits,
-            }
-        }
-        let mut options = OpenOptions::new();
-        options.read(true).write(target.write).create(target.create && target.write).custom_flags(flags);
-        Ok(Self { file: options.mode(0o666).open(&target.lun)?, fsync })
+        OpenFile::open(target).map(Self)
     }
 }
 
@@ -53,7 +33,8 @@ impl Device for SyncDevice {
         let Some(block) = buffer.get_mut(..access.len as usize) else {
             return Err(libc::EFAULT);
         };
-        let (fd, at, len, lba) = (self.file.as_raw_fd(), block.as_mut_ptr(), block.len(), access.lba as libc::off_t);
+        let (fd, at, len, lba) =
+            (self.0.file().as_raw_fd(), block.as_mut_ptr(), block.len(), access.lba as libc::off_t);
         loop {
             let moved = if access.read {
                 // SAFETY: `block` is a live, exclusive slice of `len` bytes and the descriptor is open.
@@ -72,9 +53,6 @@ impl Device for SyncDevice {
     }
 
     fn finish(&self) -> Result<(), i32> {
-        if !self.fsync {
-            return Ok(());
-        }
-        self.file.sync_all().map_err(|e| e.raw_os_error().unwrap_or(libc::EIO))
+        self.0.finish()
     }
 }
