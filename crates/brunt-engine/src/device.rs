@@ -1,6 +1,5 @@
 //! Back ends: what serves an I/O.
 
-pub mod open;
 pub mod sim;
 pub mod sync;
 

@@ -1,25 +1,45 @@
 //! `pread` and `pwrite`: the right back end wherever an I/O completes inside the system call.
 
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
 
-use brunt_plan::work::Target;
+use brunt_plan::work::{OpenFlag, Target};
 
 use super::Device;
-use super::open::OpenFile;
 use crate::address::Access;
+
+/// `o_sync`, `o_dsync` and `o_rsync` all set this, as Vdbench does (`docs/vdbench/raw.md` §5).
+const O_DSYNC: i32 = 0x1000;
 
 /// An open file or device.
 #[derive(Debug)]
-pub struct SyncDevice(OpenFile);
+pub struct SyncDevice {
+    file: File,
+    fsync: bool,
+}
 
 impl SyncDevice {
-    /// Opens a target, as [`OpenFile::open`] does.
+    /// Opens a target: read-only unless some workload of the execution writes to it, and created only
+    /// where the plan says so.
     ///
     /// # Errors
     /// What the system says.
     pub fn open(target: &Target) -> io::Result<Self> {
-        OpenFile::open(target).map(Self)
+        let mut flags = 0;
+        let mut fsync = false;
+        for flag in &target.flags {
+            match flag {
+                OpenFlag::Direct => flags |= libc::O_DIRECT,
+                OpenFlag::Sync => flags |= O_DSYNC,
+                OpenFlag::Fsync => fsync = true,
+                OpenFlag::Raw(bits) => flags |= bits,
+            }
+        }
+        let mut options = OpenOptions::new();
+        options.read(true).write(target.write).create(target.create && target.write).custom_flags(flags);
+        Ok(Self { file: options.mode(0o666).open(&target.lun)?, fsync })
     }
 }
 
@@ -33,8 +53,7 @@ impl Device for SyncDevice {
         let Some(block) = buffer.get_mut(..access.len as usize) else {
             return Err(libc::EFAULT);
         };
-        let (fd, at, len, lba) =
-            (self.0.file().as_raw_fd(), block.as_mut_ptr(), block.len(), access.lba as libc::off_t);
+        let (fd, at, len, lba) = (self.file.as_raw_fd(), block.as_mut_ptr(), block.len(), access.lba as libc::off_t);
         loop {
             let moved = if access.read {
                 // SAFETY: `block` is a live, exclusive slice of `len` bytes and the descriptor is open.
@@ -53,6 +72,9 @@ impl Device for SyncDevice {
     }
 
     fn finish(&self) -> Result<(), i32> {
-        self.0.finish()
+        if !self.fsync {
+            return Ok(());
+        }
+        self.file.sync_all().map_err(|e| e.raw_os_error().unwrap_or(libc::EIO))
     }
 }
