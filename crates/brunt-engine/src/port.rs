@@ -5,6 +5,9 @@
 //! the kernel; [`Port::reap`] gives back what is done. Times are taken by the caller: before `push`, and after
 //! `reap`, each I/O for itself.
 
+pub mod null;
+pub mod sim;
+
 use std::fs::File;
 use std::ptr::NonNull;
 use std::sync::Arc;
