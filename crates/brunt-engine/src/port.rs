@@ -8,7 +8,9 @@
 pub mod aio;
 pub mod error;
 mod idle;
+pub mod null;
 mod refused;
+pub mod sim;
 pub mod uring;
 
 use std::fs::File;

@@ -56,6 +56,7 @@ fn drive(mut port: impl Port, arena: NonNull<[u8]>, size: u64, lanes: u32, secon
         }
         port.wait(now + 20_000_000);
         waits += 1;
+        now = now_ns();
         while let Some(done) = port.reap() {
             now = now_ns();
             let ns = now - issued[done.lane as usize];
