@@ -39,6 +39,11 @@ impl Done {
         sum.write_bytes += totals.write_bytes;
     }
 
+    /// By SD.
+    pub(crate) fn each(&self) -> impl Iterator<Item = &SdTotals> {
+        self.0.values()
+    }
+
     /// Reads and writes on some SDs.
     fn on(&self, sds: &[u32]) -> [Ours; 2] {
         let totals = sds.iter().filter_map(|sd| self.0.get(sd));
@@ -69,7 +74,8 @@ pub(crate) fn judge_device(host: u32, done: &Done, failures: Failures<'_>, devic
     // Where nothing at all is counted the driver does not count: heads of NVMe multipath before Linux 6.15.
     let none = device.read == CommandCounts::default() && device.write == CommandCounts::default();
     let counting = device.counting && !(none && device.direct);
-    let judge = |ours, theirs, failed, floor| compared(&ours, theirs, &Facts { counting, failed, ..facts(device) }, floor);
+    let judge =
+        |ours, theirs, failed, floor| compared(&ours, theirs, &Facts { counting, failed, ..facts(device) }, floor);
     WitnessedDevice {
         host,
         device: device.name.clone(),
