@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use brunt_plan::work::{Backend, CommandCounts, DeviceCounts, OpenFlag};
+use brunt_plan::work::{CommandCounts, DeviceCounts, OpenFlag};
 use brunt_proto::v1;
 
 use crate::inspect::device::{Device, Number};
