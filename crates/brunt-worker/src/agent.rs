@@ -20,6 +20,7 @@ mod service;
 mod stdio;
 mod team;
 mod thread;
+mod witness;
 
 use std::io;
 use std::sync::Arc;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use brunt_engine::{Engine, EngineOptions, Prepared, Running};
 use brunt_plan::work::WorkerShare;
 
-use crate::engine::{EventSink, PreparedWork, RunningWork, WorkEngine};
+use crate::engine::{EventSink, Placement, PreparedWork, RunningWork, WorkEngine};
 
 /// The engine of `brunt-engine`.
 #[derive(Debug, Clone, Default)]
@@ -17,10 +17,10 @@ impl WorkEngine for LaneEngine {
     fn prepare(
         &self,
         share: WorkerShare,
-        cores: Vec<usize>,
+        placement: Placement,
         events: EventSink,
     ) -> Result<Box<dyn PreparedWork>, String> {
-        let options = EngineOptions { cores, ..self.options.clone() };
+        let options = EngineOptions { cores: placement.cpus, shared: placement.shared, ..self.options.clone() };
         match Engine::prepare(share, options, events) {
             Ok(prepared) => Ok(Box::new(prepared)),
             Err(error) => Err(error.to_string()),
@@ -52,7 +52,8 @@ impl RunningWork for Running {
     }
 
     fn outstanding(&self) -> (u64, Duration) {
-        Running::outstanding(self)
+        let out = Running::outstanding(self);
+        (out.count, out.oldest)
     }
 
     fn join(self: Box<Self>) {

@@ -12,6 +12,7 @@ use near::Near;
 use topology::Topology;
 
 use super::cgroup::Cgroups;
+use crate::engine::Placement;
 use crate::inspect::Roots;
 
 /// The largest number of CPUs that a kernel can be built for is 8192 (`CONFIG_NR_CPUS`); more is a mistake.
@@ -83,15 +84,6 @@ pub struct Wish {
     pub busy: BTreeMap<usize, usize>,
 }
 
-/// The cores of a worker.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cores {
-    /// The best first: whole cores before their siblings.
-    pub cpus: Vec<usize>,
-    /// Whether other workers of the host have them too.
-    pub shared: bool,
-}
-
 impl Wish {
     fn nodes(&self) -> BTreeSet<usize> {
         self.devices.iter().flat_map(|device| device.nodes.iter().copied()).collect()
@@ -108,8 +100,8 @@ impl Wish {
     }
 }
 
-/// The plan of a host: cores apart when there are enough, else the same for all.
-pub fn plan(givens: &Givens) -> Vec<Cores> {
+/// The plan of a host: cores apart when there are enough, else the same for all; whole cores before their siblings.
+pub fn plan(givens: &Givens) -> Vec<Placement> {
     let Givens { topology, quota, workers } = givens;
     let mut cores = whole_cores(topology);
     let count = workers.len();
@@ -127,7 +119,7 @@ pub fn plan(givens: &Givens) -> Vec<Cores> {
             let order = |wish: &Wish| {
                 let mut mine = cores.clone();
                 mine.sort_by_key(|core| wish.badness(topology, core));
-                Cores { cpus: whole_first(&mine), shared: true }
+                Placement { cpus: whole_first(&mine), shared: true }
             };
             return workers.iter().map(order).collect();
         }
@@ -136,7 +128,7 @@ pub fn plan(givens: &Givens) -> Vec<Cores> {
     // Who has something to be near to chooses first.
     let mut turns: Vec<usize> = (0..count).collect();
     turns.sort_by_key(|worker| workers[*worker].nodes().is_empty());
-    let mut dealt = vec![Cores { cpus: Vec::new(), shared: false }; count];
+    let mut dealt = vec![Placement::default(); count];
     for worker in turns {
         units.sort_by_key(|core| workers[worker].badness(topology, core));
         let rest = units.split_off((each + usize::from(worker < more)).min(units.len()));

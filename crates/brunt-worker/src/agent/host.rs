@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use brunt_plan::work::{WorkerEvent, WorkerShare};
 
 use super::cgroup::Cgroups;
-use super::cores::{self, Cores, told};
+use super::cores::{self, told};
 use super::options::AgentOptions;
 use super::{latency, limits, needs};
+use crate::engine::Placement;
 use crate::inspect::Roots;
 
 /// The host as the agent sees it.
@@ -37,8 +38,8 @@ pub type Told = (u32, WorkerEvent);
 /// What a worker is to do its share with.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Admission {
-    /// The cores of each worker, the best first. Empty where they mean nothing: on the virtual clock.
-    pub cores: Vec<Vec<usize>>,
+    /// The place of each worker. Without cores where they mean nothing: on the virtual clock.
+    pub places: Vec<Placement>,
     /// What is to be told.
     pub events: Vec<Told>,
 }
@@ -70,15 +71,13 @@ impl Host {
     /// What this host has no room for, in a sentence with its cure.
     pub fn admit(&self, shares: &[Option<WorkerShare>]) -> Result<Admission, String> {
         let simulated = |share: &WorkerShare| share.targets.iter().all(|t| t.sim.is_some_and(|s| s.virtual_clock));
-        let (dealt, mut events) = match shares.iter().flatten().all(simulated) {
-            true => (Vec::new(), Vec::new()),
+        let (places, mut events) = match shares.iter().flatten().all(simulated) {
+            true => (vec![Placement::default(); shares.len()], Vec::new()),
             false => self.place(shares)?,
         };
-        let cores: Vec<Vec<usize>> = dealt.into_iter().map(|cores| cores.cpus).collect();
-        let cores = if cores.is_empty() { vec![Vec::new(); shares.len()] } else { cores };
-        let needs = shares.iter().zip(&cores).filter_map(|(share, cores)| {
+        let needs = shares.iter().zip(&places).filter_map(|(share, place)| {
             let share = share.as_ref()?;
-            Some((share.worker.as_str(), needs::of(share, cores.len())))
+            Some((share.worker.as_str(), needs::of(share, place.cpus.len())))
         });
         let needs: Vec<_> = needs.collect();
         let limits = limits::read(&self.roots.proc, &Cgroups::read(&self.roots.proc));
@@ -91,11 +90,11 @@ impl Host {
             WorkerEvent::Warning(text) | WorkerEvent::Log(text) => self.state().told.insert((*worker, text.clone())),
             _ => true,
         });
-        Ok(Admission { cores, events })
+        Ok(Admission { places, events })
     }
 
     /// The plan of cores, with a line for the log of each worker that has work.
-    fn place(&self, shares: &[Option<WorkerShare>]) -> Result<(Vec<Cores>, Vec<Told>), String> {
+    fn place(&self, shares: &[Option<WorkerShare>]) -> Result<(Vec<Placement>, Vec<Told>), String> {
         let luns = |share: &Option<WorkerShare>| -> Vec<String> {
             let targets = share.iter().flat_map(|share| &share.targets).filter(|target| target.sim.is_none());
             targets.map(|target| target.lun.clone()).collect()

@@ -76,11 +76,11 @@ impl Needs {
 /// What a worker with that many cores needs for its share.
 pub fn of(share: &WorkerShare, cores: usize) -> Needs {
     let paced = share.control != Control::Uncontrolled;
-    let many = |backend: Backend| share.targets.iter().filter(move |t| t.backend == backend);
-    let asynchronous = share.targets.iter().filter(|t| t.backend != Backend::Sync).count();
-    // An I/O thread has whole SDs: there are no more of them than SDs, nor than cores.
-    let io_threads = asynchronous.min(cores.max(1)) as u64;
-    let rings = many(Backend::Uring).count().min(cores.max(1)) as u64;
+    // An I/O thread has whole SDs of one back end: of each there are no more of them than SDs, nor than cores.
+    let many =
+        |backend: Backend| share.targets.iter().filter(|t| t.backend == backend).count().min(cores.max(1)) as u64;
+    let rings = many(Backend::Uring);
+    let io_threads = rings + many(Backend::Aio) + many(Backend::Sim) + many(Backend::Null);
     let mut all = Needs {
         files: SPARE_FILES.saturating_add(rings.saturating_mul(FILES_PER_RING)),
         threads: SPARE_THREADS.saturating_add(io_threads),
@@ -94,20 +94,20 @@ pub fn of(share: &WorkerShare, cores: usize) -> Needs {
         }
     }
     for (target, mine) in share.targets.iter().zip(&generators) {
-        all = all.and(of_target(target, mine, paced, io_threads));
+        all = all.and(of_target(target, mine, paced));
     }
     all
 }
 
-fn of_target(target: &Target, generators: &[&Generator], paced: bool, io_threads: u64) -> Needs {
+fn of_target(target: &Target, generators: &[&Generator], paced: bool) -> Needs {
     let lanes = u64::from(target.threads);
     let virtual_clock = target.sim.is_some_and(|sim| sim.virtual_clock);
     let opened = u64::from(target.sim.is_none() && target.backend != Backend::Null);
     let blocking = target.backend == Backend::Sync;
     let buffer = if virtual_clock { 0 } else { buffer(generators) };
     let buffers = lanes.saturating_mul(buffer);
-    // Two sets each: one is recorded to while the other is read.
-    let recorders = if blocking || virtual_clock { lanes } else { io_threads.min(lanes) };
+    // Two sets for each thread that records: one is recorded to while the other is read.
+    let recorders = if blocking { lanes } else { 1 };
     let histograms = generators.iter().map(|g| histograms(g, paced)).sum::<u64>().saturating_mul(2);
     let histograms = histograms.saturating_mul(recorders);
     let stacks = if blocking { lanes } else { 0 };

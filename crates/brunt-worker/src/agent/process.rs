@@ -81,7 +81,7 @@ impl ProcessWorker {
     /// Hands over a share with its cores.
     pub async fn prepare(&self, slot: v1::WorkerSlot) -> Result<(), String> {
         let workers = vec![slot];
-        let result = self.client.clone().prepare(v1::PrepareRequest { workers }).await;
+        let result = self.client.clone().prepare(v1::PrepareRequest { workers, witness: false }).await;
         result.map(drop).map_err(|status| self.failed(status))
     }
 

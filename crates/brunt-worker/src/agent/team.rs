@@ -14,7 +14,7 @@ use super::own::OwnWorker;
 use super::process::{ProcessOptions, ProcessWorker};
 use super::relay::Relay;
 use super::thread::off_thread;
-use crate::engine::WorkEngine;
+use crate::engine::{Placement, WorkEngine};
 
 /// All workers of this agent, and the host they share. Errors are sentences.
 pub struct Team {
@@ -60,17 +60,19 @@ impl Team {
         let shares = slots.iter().map(|slot| slot.share.clone().map(WorkerShare::try_from).transpose());
         let shares = shares.collect::<Result<Vec<_>, WireError>>().map_err(|error| error.to_string())?;
         let mut placed = slots.iter().filter_map(|slot| slot.placement.as_ref());
-        let (shares, cores) = match placed.next() {
-            Some(placement) => (shares, vec![placement.cores.iter().map(|core| *core as usize).collect()]),
+        let (shares, places) = match placed.next() {
+            Some(placement) => (shares, vec![place_of(placement)]),
             None => self.admit(shares).await?,
         };
         match &self.workers {
             Workers::Own(worker) => {
                 let share = shares.into_iter().flatten().next();
-                worker.prepare(share, cores.into_iter().next().unwrap_or_default()).await
+                let place = places.into_iter().next().unwrap_or_default();
+                self.relay.place(&place.cpus);
+                worker.prepare(share, place).await
             }
             Workers::Processes(workers) => {
-                let slots = slots.into_iter().zip(cores).map(|(slot, cores)| placed_at(slot, &cores));
+                let slots = slots.into_iter().zip(places).map(|(slot, place)| placed_at(slot, &place));
                 let calls = workers.iter().map(Arc::clone).zip(slots);
                 together(calls.map(|(worker, slot)| async move { worker.prepare(slot).await })).await
             }
@@ -81,11 +83,11 @@ impl Team {
     async fn admit(&self, shares: Vec<Option<WorkerShare>>) -> Result<Placed, String> {
         let host = Arc::clone(&self.host);
         let asked = off_thread("place", move || host.admit(&shares).map(|admission| (shares, admission)));
-        let (shares, Admission { cores, events }) = asked.await.map_err(|error| error.to_string())??;
+        let (shares, Admission { places, events }) = asked.await.map_err(|error| error.to_string())??;
         for (worker, event) in events {
             self.relay.own(worker, event);
         }
-        Ok((shares, cores))
+        Ok((shares, places))
     }
 
     /// Starts all at one instant.
@@ -178,14 +180,18 @@ impl Workers {
     }
 }
 
-/// Shares with the cores of each worker.
-type Placed = (Vec<Option<WorkerShare>>, Vec<Vec<usize>>);
+/// Shares, and the place of each worker.
+type Placed = (Vec<Option<WorkerShare>>, Vec<Placement>);
+
+fn place_of(placement: &v1::Placement) -> Placement {
+    Placement { cpus: placement.cores.iter().map(|core| *core as usize).collect(), shared: placement.shared }
+}
 
 /// A slot for a worker process.
-fn placed_at(mut slot: v1::WorkerSlot, cores: &[usize]) -> v1::WorkerSlot {
+fn placed_at(mut slot: v1::WorkerSlot, place: &Placement) -> v1::WorkerSlot {
     // Beyond 2³² there is no CPU, see `cores::parse`.
-    let cores = cores.iter().filter_map(|core| u32::try_from(*core).ok()).collect();
-    slot.placement = Some(v1::Placement { cores });
+    let cores = place.cpus.iter().filter_map(|core| u32::try_from(*core).ok()).collect();
+    slot.placement = Some(v1::Placement { cores, shared: place.shared });
     if let Some(share) = &mut slot.share {
         // The agent holds it for all.
         share.cpu_latency_us = None;

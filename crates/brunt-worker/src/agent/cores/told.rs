@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 
 use super::topology::Cpu;
-use super::{Cores, Givens, Wish, list};
+use super::{Givens, Wish, list};
+use crate::engine::Placement;
 
 /// Devices that are named before the rest are counted.
 const NAMED: usize = 3;
 
 /// What a worker gets and why, a line for its log: `cores 0,2 (node 0, near nvme0n1; 1,3 are their siblings)`.
-pub fn line(givens: &Givens, wish: &Wish, cores: &Cores) -> String {
+pub fn line(givens: &Givens, wish: &Wish, cores: &Placement) -> String {
     let topology = &givens.topology;
     let cpus = || cores.cpus.iter().filter_map(|number| topology.cpu(*number));
     let mut seen = BTreeSet::new();
@@ -56,7 +57,7 @@ pub fn line(givens: &Givens, wish: &Wish, cores: &Cores) -> String {
 }
 
 /// The cores that come last for the interrupts they take, where others take fewer.
-fn interrupts(wish: &Wish, cores: &Cores) -> Option<String> {
+fn interrupts(wish: &Wish, cores: &Placement) -> Option<String> {
     let count = |cpu: &usize| wish.busy.get(cpu).copied().unwrap_or(0);
     let least = cores.cpus.iter().map(count).min()?;
     let busy: Vec<usize> = cores.cpus.iter().copied().filter(|cpu| count(cpu) > least).collect();

@@ -22,7 +22,7 @@ fn a_share_gets_its_cores_and_a_line_once() {
     let first = host.admit(&[None, share(2, None)]).unwrap();
     let [(1, WorkerEvent::Log(line))] = first.events.as_slice() else { panic!("{first:?}") };
     assert!(line.starts_with("core"), "{line}");
-    assert!(first.cores.iter().all(|cores| !cores.is_empty()));
+    assert!(first.places.iter().all(|place| !place.cpus.is_empty()));
     let second = host.admit(&[None, share(2, None)]).unwrap();
     assert_eq!(second, Admission { events: vec![], ..first });
 }
