@@ -6,11 +6,13 @@
 //! Identities are small numbers given by [`Event::Planned`]: hosts, workers, SDs, WDs and runs are
 //! indices into its lists. Times are Unix milliseconds in records and nanoseconds in measurements.
 
+mod engines;
 mod planned;
 mod run;
 
 use serde::{Deserialize, Serialize};
 
+pub use engines::EngineChoice;
 pub use planned::{AnchorSize, FilesRate, Planned, PlannedRun, PlannedSd, PlannedWorker, RateText};
 pub use run::{HistPair, HostInterval, Interval, Requested, RunEnd, RunEnded, RunStarted, RunWorkload};
 
@@ -114,6 +116,11 @@ pub enum Event {
         lun: String,
         /// Index in [`Planned::hosts`].
         host: u32,
+    },
+    /// What serves the I/Os of each SD in all runs, and why.
+    Engines {
+        /// By host, back end and reason.
+        choices: Vec<EngineChoice>,
     },
     /// Another pass over all runs begins.
     LoopStarted {

@@ -19,6 +19,7 @@ mod chunk;
 mod clock;
 mod context;
 mod directory;
+mod engines;
 mod errno;
 mod errors;
 mod execution;

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use brunt_event::{
-    AbortCause, AnchorSize, Compat, EndScope, Event, FilesRate, HookDestination, IoFailed, NoticeLevel, PlannedRun,
-    RateText, Record, RunEnd, RunWorkload,
+    AbortCause, AnchorSize, Compat, EndScope, EngineChoice, Event, FilesRate, HookDestination, IoFailed, NoticeLevel,
+    PlannedRun, RateText, Record, RunEnd, RunWorkload,
 };
 use serde_json::Value;
 
@@ -47,6 +47,9 @@ fn messages() -> Vec<Event> {
             anchors: vec![AnchorSize { anchor: "./tree".into(), directories: 1, files: 8, bytes: 131_072 }],
         },
         Event::FormatNeeded { sd: 0, lun: "./sd1".into(), host: 0 },
+        Event::Engines {
+            choices: vec![EngineChoice { host: 0, backend: "aio".into(), why: "a block device".into(), sds: vec![0] }],
+        },
         Event::LoopStarted { pass: 2 },
         Event::SequentialDone,
         Event::MaxDataReached { run: 0, limit: 1 << 30 },

@@ -96,13 +96,13 @@ impl Agent for AgentService {
 
     async fn inspect(&self, request: Request<v1::InspectRequest>) -> Result<Response<v1::InspectReply>, Status> {
         let queries: Vec<_> = request.into_inner().luns.into_iter().map(Into::into).collect();
-        let (luns, inventory) = thread::off_thread("inspect", move || inspect::host(&Roots::default(), &queries))
+        let answer = thread::off_thread("inspect", move || inspect::host(&Roots::default(), &queries))
             .await
             .map_err(|error| refuse(format!("the host cannot be inspected: {error}")))?;
         Ok(Response::new(v1::InspectReply {
-            luns: luns.into_iter().map(Into::into).collect(),
-            inventory,
-            engines: None,
+            luns: answer.luns.into_iter().map(Into::into).collect(),
+            inventory: answer.inventory,
+            engines: Some(answer.engines.into()),
         }))
     }
 

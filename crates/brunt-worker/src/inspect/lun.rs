@@ -78,6 +78,7 @@ fn block(facts: &mut LunFacts, system: &System, query: &LunQuery, number: Number
     facts.size = device.map(|device| device.size).filter(|size| *size > 0).unwrap_or_else(|| seek_size(path));
     facts.block_size = device.and_then(Device::block_size);
     facts.timeout_s = system.timeout_s(number);
+    facts.tags = system.tags(number);
     let identity = device.and_then(|device| device.identity.clone());
     facts.identity = Some(identity.unwrap_or_else(|| format!("local:block:{number}")));
     if query.will_write {
