@@ -7,14 +7,16 @@
 //! indices into its lists. Times are Unix milliseconds in records and nanoseconds in measurements.
 
 mod engines;
+mod judged;
 mod planned;
 mod run;
 
 use serde::{Deserialize, Serialize};
 
 pub use engines::EngineChoice;
+pub use judged::{Compared, Difference, Limit, Witnessed, WitnessedDevice};
 pub use planned::{AnchorSize, FilesRate, Planned, PlannedRun, PlannedSd, PlannedWorker, RateText};
-pub use run::{HistPair, HostInterval, Interval, Requested, RunEnd, RunEnded, RunStarted, RunWorkload};
+pub use run::{HostInterval, Interval, Requested, RunEnd, RunEnded, RunStarted, RunWorkload, SdDone};
 
 /// One line of `events.ndjson`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -157,6 +159,15 @@ pub enum Event {
     },
     /// A run is over. Its totals are the sums of its counted intervals.
     RunEnded(Box<RunEnded>),
+    /// What the kernel counted of the devices of the run that has just ended. Only where it has block devices.
+    Witnessed(Witnessed),
+    /// Something else than its device limited the run that has just ended.
+    Limited {
+        /// [`RunStarted::run`].
+        run: u32,
+        /// What.
+        limits: Vec<Limit>,
+    },
     /// Outstanding I/O keeps the run from ending.
     Draining {
         /// Outstanding I/Os, at least: a worker that does not tell counts as one.
@@ -282,7 +293,7 @@ pub struct Opened {
 }
 
 /// The current version of the schema.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// What an early end ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,13 +3,16 @@
 //! The samples of the workers drive it. The only clock is that of the drain: I/O that does not return sends no sample.
 
 mod drain;
+mod findings;
 mod finish;
 mod interval;
 pub(crate) mod start;
 
+use std::collections::BTreeMap;
+
 use brunt_event::{AbortCause, Event, IoFailed, RunEnd};
 use brunt_parm::ast::MaxDataKind;
-use brunt_plan::work::{IoErrorKind, IoFailure, WorkerEvent};
+use brunt_plan::work::{IoErrorKind, IoFailure, SdTotals, WorkerEvent};
 
 use crate::errors::{ErrorCount, Verdict};
 use crate::fleet::Control;
@@ -18,6 +21,7 @@ use crate::link::{HostLink, LinkEvent};
 use crate::merge::Merger;
 use crate::monitor::Monitor;
 use crate::run::drain::{ANSWER_LIMIT, Drain, Outstanding};
+use crate::run::findings::Findings;
 pub(crate) use crate::run::finish::RunReport;
 use crate::session::{Halt, Heard, Loss, Session};
 use crate::totals::Totals;
@@ -39,6 +43,9 @@ pub(crate) struct Run<'r, 's, L> {
     warmup_intervals: u32,
     merger: Merger,
     totals: Totals,
+    /// By worker: all that it did on its SDs, told at its end.
+    done: BTreeMap<usize, Vec<SdTotals>>,
+    findings: Findings,
     errors: ErrorCount,
     idle: Option<IdleWatch>,
     /// Limits in bytes; emptied when one is reached.
@@ -135,6 +142,7 @@ impl<L: HostLink> Run<'_, '_, L> {
                 },
                 None => return,
             },
+            LinkEvent::Devices(devices) => return self.findings.devices(host, devices),
             other => other,
         };
         if let Some(Loss { workers, text }) = self.session.passive(host, event) {
@@ -147,7 +155,11 @@ impl<L: HostLink> Run<'_, '_, L> {
     /// Takes what belongs to a run, gives back the rest.
     async fn worker_event(&mut self, worker: usize, event: WorkerEvent) -> Option<WorkerEvent> {
         match event {
-            WorkerEvent::Interval(sample) => self.merger.add(worker, &sample),
+            WorkerEvent::Interval(sample) => {
+                let counted = sample.interval > self.warmup_intervals;
+                self.findings.sample(&self.session.layout, worker, &sample, counted);
+                self.merger.add(worker, &sample);
+            }
             WorkerEvent::Failure(failure) => self.failure(worker, &failure).await,
             WorkerEvent::SequentialDone => self.sequential_done(worker).await,
             WorkerEvent::Outstanding { count, oldest_ns } => {
@@ -155,8 +167,9 @@ impl<L: HostLink> Run<'_, '_, L> {
                     state.outstanding = Some(Outstanding { count, oldest_ns });
                 }
             }
-            // Compared with what the device counted, see `witness`.
-            WorkerEvent::Totals(_) => {}
+            WorkerEvent::Totals(sds) => {
+                self.done.insert(worker, sds);
+            }
             WorkerEvent::Drained => self.merger.finish(worker),
             WorkerEvent::Log(_) | WorkerEvent::Fatal(_) => return Some(event),
         }
@@ -209,6 +222,7 @@ impl<L: HostLink> Run<'_, '_, L> {
             named.map_or("?", |(_, name)| name)
         );
         self.session.notice(true, "remove-device", text);
+        self.findings.sd_dropped();
         if let (Some(watch), Some(number)) = (&mut self.idle, number) {
             watch.forget(number);
         }

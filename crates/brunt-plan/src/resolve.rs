@@ -20,7 +20,7 @@ pub(crate) use self::lun::{Lun, Nature};
 pub(crate) use self::usage::Usage;
 use crate::engine::{Asked, Choice};
 use crate::expand::names::matches;
-use crate::plan::Plan;
+use crate::plan::{Plan, Sd};
 use crate::sim;
 use crate::work::{EngineSupport, LunFacts, LunQuery};
 
@@ -114,7 +114,7 @@ impl Plan {
         let mut queries = Vec::new();
         for (at, sd) in self.sds.iter().enumerate() {
             let Some(lun) = sd.lun.get(host).and_then(|l| l.as_deref()) else { continue };
-            let Some(usage) = usage.by_sd[at].filter(|_| used[at] && sim::name_of(lun).is_none()) else { continue };
+            let Some(usage) = usage.by_sd[at].filter(|_| used[at] && self.must_ask(sd, lun)) else { continue };
             let format = match self.settings.format_sds {
                 Some(all) => all,
                 None => sd.size.is_some(),
@@ -129,6 +129,11 @@ impl Plan {
             });
         }
         queries
+    }
+
+    /// Whether a host has something to tell of a lun. Without devices only a size that is not given.
+    fn must_ask(&self, sd: &Sd, lun: &str) -> bool {
+        sim::name_of(lun).is_none() && (self.settings.engine != Asked::Null || sd.size.is_none())
     }
 
     /// Adds sizes, identity, back ends and format runs from the hosts' answers: by host, in the order of
@@ -204,8 +209,8 @@ impl Plan {
         for host in 0..self.hosts.len() {
             let used = usage.on_host(host);
             for (at, sd) in self.sds.iter().enumerate() {
-                let asked = used[at]
-                    && sd.lun.get(host).and_then(|l| l.as_deref()).is_some_and(|lun| sim::name_of(lun).is_none());
+                let asked =
+                    used[at] && sd.lun.get(host).and_then(|l| l.as_deref()).is_some_and(|lun| self.must_ask(sd, lun));
                 if asked && !by_sd[at].iter().any(|s| s.host == host) {
                     let text = format!("sd={}: host={} did not say what its lun is", sd.name, self.hosts[host].label);
                     problems.push(SetupProblem::setup(text, sd.span));

@@ -26,6 +26,7 @@ mod execution;
 mod figures;
 mod flatfile;
 mod histogram;
+mod judged;
 mod layout;
 mod message;
 mod number;

@@ -53,7 +53,8 @@ impl RunningWork for Running {
     }
 
     fn outstanding(&self) -> (u64, Duration) {
-        Running::outstanding(self)
+        let out = Running::outstanding(self);
+        (out.count, out.oldest)
     }
 
     fn join(self: Box<Self>) {

@@ -1,12 +1,12 @@
 //! What this host knows about luns and about itself. Nothing here writes.
 
-mod device;
+pub(crate) mod device;
 mod inventory;
 mod lun;
 mod partition_table;
 mod patience;
 mod signature;
-mod system;
+pub(crate) mod system;
 mod usage;
 
 use std::fs;
@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use brunt_engine::support;
 use brunt_plan::work::{EngineSupport, LunFacts, LunQuery};
 
 use system::System;
@@ -59,7 +60,7 @@ pub fn host(roots: &Roots, queries: &[LunQuery]) -> HostAnswer {
     HostAnswer {
         luns: luns.collect(),
         inventory: inventory::text(roots, &system, queries),
-        engines: EngineSupport::default(),
+        engines: support::support(),
     }
 }
 

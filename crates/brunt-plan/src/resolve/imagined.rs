@@ -16,11 +16,10 @@ pub(crate) fn of_sd(plan: &Plan, at: usize, usage: SdUse, sightings: &[Sighting]
     if sd.lun.iter().flatten().any(|lun| sim::name_of(lun).is_some()) {
         return lun::simulated(plan, sd, usage).map(|lun| Lun { format_from: None, ..lun });
     }
-    let kind = sightings.first().map_or(LunKind::Missing, |seen| seen.facts.kind);
-    let nature = match kind {
+    let nature = match sightings.first().map_or(LunKind::Missing, |seen| seen.facts.kind) {
         LunKind::Block => Nature::Raw { block: true },
         LunKind::Character => Nature::Raw { block: false },
-        LunKind::Missing if sightings.iter().any(|seen| lun::is_device_path(seen.lun)) => Nature::Raw { block: true },
+        LunKind::Missing if sd.lun.iter().flatten().any(|lun| lun::is_device_path(lun)) => Nature::Raw { block: true },
         _ => Nature::File,
     };
     let there = sightings.iter().map(|seen| seen.facts.size).min().unwrap_or(0);

@@ -1,14 +1,17 @@
 //! Runs: their start, their intervals, their averages.
 
-use brunt_event::{Interval, RunEnded, RunStarted};
+use std::borrow::Cow;
+
+use brunt_event::{Interval, Limit, RunEnded, RunStarted, Witnessed};
+use brunt_stats::Times;
 
 use super::Execution;
 use crate::chunk::Sink;
 use crate::message::{self, ALL, CONSOLE};
 use crate::rows::Rows;
 use crate::run::Run;
-use crate::tally::{Scope, Times};
-use crate::{book, boxes, flatfile, histogram, optional, page, runs, skew, swat};
+use crate::tally::Scope;
+use crate::{book, boxes, flatfile, histogram, judged, optional, page, runs, skew, swat};
 
 /// Titles are repeated after so many intervals.
 const INTERVALS_PER_TITLE: u32 = 30;
@@ -59,7 +62,7 @@ impl Execution {
     }
 
     pub(super) fn max_data(&mut self, limit: u64, at_ms: i64, sink: &mut Sink) {
-        let name = self.run.as_ref().map(|run| run.started.plan.name.clone()).unwrap_or_default();
+        let name = self.run_name();
         self.say(sink, at_ms, CONSOLE, &message::max_data(&name, limit));
     }
 
@@ -96,12 +99,27 @@ impl Execution {
             for file in &self.book.histograms {
                 let times = match file.subject.scope(&run.started) {
                     Some(scope) => run.times(scope, ended),
-                    None => Some(Times::default()), // a workload that is not in this run
+                    None => Some(Cow::Owned(Times::default())), // a workload that is not in this run
                 };
-                histogram::lines(&self.context, times.as_ref()).iter().for_each(|line| sink.line(&file.file, line));
+                histogram::lines(&self.context, times.as_deref()).iter().for_each(|line| sink.line(&file.file, line));
             }
         }
         self.run = Some(run);
+    }
+
+    pub(super) fn witnessed(&mut self, found: &Witnessed, at_ms: i64, sink: &mut Sink) {
+        let lines = judged::witnessed(&self.context, &self.run_name(), found);
+        lines.iter().for_each(|(to, line)| self.say(sink, at_ms, *to, line));
+    }
+
+    pub(super) fn limited(&mut self, limits: &[Limit], at_ms: i64, sink: &mut Sink) {
+        let lines = judged::limited(&self.context, &self.run_name(), limits);
+        lines.iter().for_each(|(to, line)| self.say(sink, at_ms, *to, line));
+    }
+
+    /// Of the run that goes on, or went on last.
+    fn run_name(&self) -> String {
+        self.run.as_ref().map(|run| run.started.plan.name.clone()).unwrap_or_default()
     }
 
     fn average(&mut self, run: &Run, at_ms: i64, sink: &mut Sink) {

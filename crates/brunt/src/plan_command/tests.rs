@@ -188,7 +188,7 @@ fn the_page_tells_every_field() {
     for file in [MIXED, FILES] {
         let value: serde_json::Value = serde_json::from_str(&outline(file, &[true, true], usual).json()).unwrap();
         // `threads` is a number for hosts and runs, and a map for SDs.
-        names(&value, &["luns", "threads"], &mut found);
+        names(&value, &["luns", "threads", "engines"], &mut found);
     }
     for name in found {
         assert!(PAGE.contains(&format!("`{name}`")), "docs/plan.md does not tell of {name}");

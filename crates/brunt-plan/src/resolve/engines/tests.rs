@@ -178,11 +178,10 @@ fn without_a_device_nothing_is_asked_of_it() {
         refusals: vec!["it is mounted".to_owned()],
         ..usual(0, query)
     };
-    assert!(plan.lun_queries(0).iter().all(|query| !query.will_write));
-    let facts = answers(&plan, |_, query| match query.name.as_str() {
-        "f1" => facts(query, LunKind::Missing, 0),
-        _ => barred(query),
-    });
+    let queries = plan.lun_queries(0);
+    let asked: Vec<_> = queries.iter().map(|query| (query.name.as_str(), query.will_write)).collect();
+    assert_eq!(asked, [("d1", false), ("f2", false)], "nothing is asked of what has size=");
+    let facts = answers(&plan, |_, query| barred(query));
     let resolved = plan.clone().resolve(&facts, &[]).unwrap();
     assert_eq!((resolved.formats.len(), resolved.plan.runs.len()), (0, 1));
     assert_eq!(resolved.sd_sizes, [Some(1 << 30), Some(1 << 20), Some(1 << 30), Some(10 << 20)]);
