@@ -205,6 +205,7 @@ fn event() -> impl Strategy<Value = WorkerEvent> {
         failure().prop_map(WorkerEvent::Failure),
         Just(WorkerEvent::SequentialDone),
         ".{0,30}".prop_map(WorkerEvent::Log),
+        ".{0,30}".prop_map(WorkerEvent::Warning),
         ".{0,30}".prop_map(WorkerEvent::Fatal),
         any::<(u64, u64)>().prop_map(|(count, oldest_ns)| WorkerEvent::Outstanding { count, oldest_ns }),
         vec(any::<[u64; 4]>(), 0..4).prop_map(|sds| {

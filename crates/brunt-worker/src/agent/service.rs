@@ -108,13 +108,12 @@ impl Agent for AgentService {
     }
 
     async fn prepare(&self, request: Request<v1::PrepareRequest>) -> Result<Response<v1::PrepareReply>, Status> {
-        let v1::PrepareRequest { workers, witness } = request.into_inner();
-        let shares: Vec<_> = workers.into_iter().map(|slot| slot.share).collect();
-        let first = shares.iter().zip(0..).find_map(|(share, number)| share.is_some().then_some(number));
-        let virtual_clock =
-            shares.iter().flatten().flat_map(|s| &s.targets).any(|t| t.sim.is_some_and(|s| s.virtual_clock));
-        let witness = if witness { Witness::of(Path::new("/sys"), &shares) } else { Witness::default() };
-        self.team()?.prepare(shares).await.map_err(refuse)?;
+        let v1::PrepareRequest { workers: slots, witness } = request.into_inner();
+        let first = slots.iter().zip(0..).find_map(|(slot, number)| slot.share.is_some().then_some(number));
+        let shares = || slots.iter().filter_map(|slot| slot.share.as_ref());
+        let virtual_clock = shares().flat_map(|s| &s.targets).any(|t| t.sim.is_some_and(|s| s.virtual_clock));
+        let witness = if witness { Witness::of(Path::new("/sys"), &slots) } else { Witness::default() };
+        self.team()?.prepare(slots).await.map_err(refuse)?;
         self.relay.prepare(first, virtual_clock, witness);
         Ok(Response::new(v1::PrepareReply {}))
     }
