@@ -11,7 +11,7 @@ mod hooks;
 mod idle;
 pub mod launch;
 pub mod link;
-mod merge;
+pub mod merge;
 mod monitor;
 mod outcome;
 mod planned;
@@ -22,7 +22,7 @@ mod session;
 mod setup;
 mod simulate;
 mod skew;
-mod totals;
+pub mod totals;
 
 pub use execute::execute;
 pub use fleet::{Control, Fleet, FleetHost, is_this_machine, refusals};
