@@ -298,15 +298,6 @@ proptest! {
         let back: LunQuery = wire(v1::LunQuery::from(query.clone())).into();
         prop_assert_eq!(back, query);
     }
-
-    #[test]
-    fn histograms_are_never_believed(deltas in vec(any::<u32>(), 0..6), counts in vec(any::<u64>(), 0..6)) {
-        let message = v1::Histogram { bucket_deltas: deltas, counts, over: 0 };
-        if let Ok(histogram) = SparseHistogram::try_from(message) {
-            prop_assert!(histogram.buckets.windows(2).all(|w| w[0].0 < w[1].0));
-            prop_assert!(histogram.buckets.iter().all(|(bucket, _)| usize::from(*bucket) < BUCKETS));
-        }
-    }
 }
 
 #[test]
@@ -335,12 +326,4 @@ fn a_generator_without_its_target_is_refused() {
     };
     let error = WorkerShare::try_from(share).unwrap_err();
     assert_eq!(error.to_string(), "field `target` of message Generator is wrong: there is no such target");
-}
-
-/// The size that design.md bounds: a sample of one pair with 200 used buckets stays near 600 bytes.
-#[test]
-fn histograms_are_small() {
-    let buckets = (0..200u16).map(|n| (800 + 3 * n, 100 + u64::from(n))).collect();
-    let message = v1::Histogram::from(SparseHistogram { buckets, over: 0 });
-    assert!(message.encoded_len() < 620, "{}", message.encoded_len());
 }
