@@ -5,9 +5,11 @@
 
 pub mod histogram;
 pub mod sample;
+pub mod spread;
 pub mod timing;
 mod wide;
 
 pub use histogram::{Histogram, SparseHistogram};
 pub use sample::{Cell, CpuTicks, IntervalSample, OpStats, PairSample, PairTimes};
+pub use spread::{OwnError, Spread};
 pub use timing::{OpTimes, Times, Timing};
