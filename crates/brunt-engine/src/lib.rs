@@ -36,6 +36,7 @@ mod virtual_time;
 
 pub mod address;
 pub mod buffer;
+pub mod calibrate;
 pub mod device;
 pub mod pacing;
 pub mod port;

@@ -30,13 +30,7 @@ impl Spread {
             let rank = (quantile * values.len() as f64).ceil() as usize;
             values.get(rank.clamp(1, values.len().max(1)) - 1).copied()
         };
-        Some(Self {
-            n: values.len() as u64,
-            min_ns: at(0.0)?,
-            p50_ns: at(0.5)?,
-            p99_ns: at(0.99)?,
-            max_ns: at(1.0)?,
-        })
+        Some(Self { n: values.len() as u64, min_ns: at(0.0)?, p50_ns: at(0.5)?, p99_ns: at(0.99)?, max_ns: at(1.0)? })
     }
 
     /// Of times that were recorded; `None` without one. The percentiles are the upper ends of their buckets.
