@@ -13,7 +13,7 @@ use brunt_stats::OwnError;
 use serde::{Deserialize, Serialize};
 
 pub use planned::{AnchorSize, FilesRate, Planned, PlannedRun, PlannedSd, PlannedWorker, RateText};
-pub use run::{HistPair, HostInterval, Interval, Requested, RunEnd, RunEnded, RunStarted, RunWorkload};
+pub use run::{HostInterval, Interval, Requested, RunEnd, RunEnded, RunStarted, RunWorkload, SdDone};
 
 /// One line of `events.ndjson`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -283,7 +283,7 @@ pub struct Opened {
 }
 
 /// The current version of the schema.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// What an early end ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
