@@ -9,6 +9,7 @@
 //! | [`record`] | recording one time |
 //! | [`timer`], [`wake`] | how late a sleeper comes, by the clock and by another thread |
 //! | [`trial`], [`empty`], [`path`] | runs of the whole engine: without a device, and beside a bare loop |
+//! | [`lun`], [`memory`] | nothing: what is read |
 //! | [`host`] | nothing: what the host says of its clock, its idle states and its load |
 //! | [`null_blk`] | a device of the kernel whose completion time is known |
 //! | [`own_error`] | the short form, at the start of every execution |
@@ -16,6 +17,7 @@
 pub mod clock;
 pub mod empty;
 pub mod host;
+pub mod lun;
 pub mod memory;
 pub mod null_blk;
 pub mod own_error;

@@ -1,7 +1,7 @@
 //! What a host and this build add to a measurement: [`brunt_engine::calibrate`], for the agent and for the program.
 
 pub use brunt_engine::calibrate::{
-    REFERENCE_NS, clock, empty, host, memory, null_blk, path, record, timer, trial, wake,
+    REFERENCE_NS, clock, empty, host, lun, memory, null_blk, path, record, timer, trial, wake,
 };
 use brunt_stats::OwnError;
 

@@ -64,6 +64,13 @@ pub fn cpu_ns() -> u64 {
     t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
 }
 
+/// Length of a tick of `/proc/PID/stat`, ns (proc_pid_stat(5)).
+pub fn tick_ns() -> u64 {
+    // SAFETY: asks for a number, touches no memory.
+    let hz = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
+    1_000_000_000 / u64::try_from(hz).unwrap_or(0).max(1)
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
