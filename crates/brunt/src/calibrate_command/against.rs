@@ -138,7 +138,7 @@ fn one(
         for (runner, mut tool) in runners {
             tool.name = runner.name();
             progress(&format!("threads={threads}, round {round} of {}: {}", call.rounds, tool.name));
-            let place = folder.fresh(&format!("{threads}-{round}-{}", tool.name.replace([' ', '/'], "-")))?;
+            let place = folder.fresh()?;
             match runner.run(&Job { lun, threads, seconds: call.seconds, folder: &place }) {
                 Ok(measure) => {
                     tool.rounds.push(measure);

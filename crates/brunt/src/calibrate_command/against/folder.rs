@@ -1,11 +1,16 @@
 //! A temporary folder that goes with its owner.
 
+use std::cell::Cell;
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 /// The folder.
-pub struct Folder(PathBuf);
+pub struct Folder {
+    path: PathBuf,
+    /// How many were made within.
+    made: Cell<u32>,
+}
 
 impl Folder {
     /// Makes one that only this user sees.
@@ -15,15 +20,16 @@ impl Folder {
     pub fn new(temporary: &Path) -> Result<Self, String> {
         let path = temporary.join(format!("brunt-calibrate-{}", std::process::id()));
         make(&path)?;
-        Ok(Self(path))
+        Ok(Self { path, made: Cell::new(0) })
     }
 
     /// A new folder within.
     ///
     /// # Errors
     /// It cannot be made.
-    pub fn fresh(&self, name: &str) -> Result<PathBuf, String> {
-        let path = self.0.join(name);
+    pub fn fresh(&self) -> Result<PathBuf, String> {
+        self.made.set(self.made.get() + 1);
+        let path = self.path.join(self.made.get().to_string());
         make(&path)?;
         Ok(path)
     }
@@ -36,6 +42,6 @@ fn make(path: &Path) -> Result<(), String> {
 impl Drop for Folder {
     fn drop(&mut self) {
         // What is left there hurts nobody.
-        let _ = fs::remove_dir_all(&self.0);
+        let _ = fs::remove_dir_all(&self.path);
     }
 }

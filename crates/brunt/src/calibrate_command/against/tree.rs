@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use brunt_worker::calibrate::clock::tick_ns;
 
@@ -20,10 +20,13 @@ pub fn look(pid: u32) -> Look {
     Look { at: Instant::now(), cpu_ns: ticks(&processes(Path::new("/proc")), pid) * tick_ns() }
 }
 
-/// CPU time a second between two looks, as a share of one CPU.
+/// Ticks are of 10 ms, so a shorter time tells nothing.
+const SHORTEST: Duration = Duration::from_millis(500);
+
+/// CPU time a second between two looks, as a share of one CPU; `None` when they are too near.
 pub fn share(from: &Look, to: &Look) -> Option<f64> {
-    let wall = to.at.checked_duration_since(from.at)?.as_secs_f64();
-    (wall > 0.0).then(|| to.cpu_ns.saturating_sub(from.cpu_ns) as f64 / 1e9 / wall)
+    let wall = to.at.checked_duration_since(from.at).filter(|wall| *wall >= SHORTEST)?;
+    Some(to.cpu_ns.saturating_sub(from.cpu_ns) as f64 / 1e9 / wall.as_secs_f64())
 }
 
 /// A process of `/proc/PID/stat` (proc_pid_stat(5)).
@@ -99,7 +102,8 @@ mod tests {
     fn this_process_has_used_something() {
         let (pid, from) = (std::process::id(), look(std::process::id()));
         let mut to = look(pid);
-        while to.cpu_ns == from.cpu_ns {
+        assert_eq!(share(&from, &to), None);
+        while to.cpu_ns == from.cpu_ns || to.at - from.at < SHORTEST {
             to = look(pid);
         }
         assert!(share(&from, &to).unwrap() > 0.0);
