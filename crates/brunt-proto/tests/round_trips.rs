@@ -9,7 +9,8 @@ use brunt_plan::work::{
 use brunt_proto::{Report, WireError, v1};
 use brunt_stats::histogram::BUCKETS;
 use brunt_stats::{
-    Cell, CpuTicks, IntervalSample, OpStats, OpTimes, PairSample, PairTimes, SparseHistogram, Times, Timing,
+    Cell, CpuTicks, IntervalSample, OpStats, OpTimes, OwnError, PairSample, PairTimes, SparseHistogram, Spread, Times,
+    Timing,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::option;
@@ -40,6 +41,22 @@ fn seek() -> impl Strategy<Value = Seek> {
         Just(Seek::Eof),
         (0.0..10.0).prop_map(|mid| Seek::Poisson { mid }),
     ]
+}
+
+prop_compose! {
+    fn spread()(n in any::<u64>(), times in any::<[f64; 4]>()) -> Spread {
+        let [min_ns, p50_ns, p99_ns, max_ns] = times;
+        Spread { n, min_ns, p50_ns, p99_ns, max_ns }
+    }
+}
+
+prop_compose! {
+    fn own_error()(
+        clocksource in option::of(".*"), spreads in vec(option::of(spread()), 6), step_ns in any::<u64>(),
+    ) -> OwnError {
+        let [clock, empty_response, empty_io, wake, timer, record] = spreads[..] else { unreachable!() };
+        OwnError { clocksource, clock, empty_response, empty_io, wake, timer, record, step_ns }
+    }
 }
 
 fn backend() -> impl Strategy<Value = Backend> {
@@ -291,6 +308,12 @@ proptest! {
     fn lun_facts(facts in facts()) {
         let back: LunFacts = wire(v1::LunFacts::from(facts.clone())).try_into().unwrap();
         prop_assert_eq!(back, facts);
+    }
+
+    #[test]
+    fn own_errors(error in own_error()) {
+        let back: OwnError = wire(v1::OwnError::from(error.clone())).into();
+        prop_assert_eq!(back, error);
     }
 
     #[test]
