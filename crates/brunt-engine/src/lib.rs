@@ -45,8 +45,10 @@ pub mod buffer;
 pub mod device;
 pub mod pacing;
 pub mod port;
+pub mod probe;
 pub mod random;
 pub mod reserve;
+pub mod support;
 
 pub use engine::{Engine, Outstanding, Prepared, Running};
 pub use options::{Bind, EngineError, EngineOptions};

@@ -5,8 +5,13 @@
 //! the kernel; [`Port::reap`] gives back what is done. Times are taken by the caller: before `push`, and after
 //! `reap`, each I/O for itself.
 
+pub mod aio;
+pub mod error;
+mod idle;
 pub mod null;
+mod refused;
 pub mod sim;
+pub mod uring;
 
 use std::fs::File;
 use std::ptr::NonNull;
@@ -14,7 +19,7 @@ use std::sync::Arc;
 
 use crate::address::Access;
 
-/// What a port is made for, in the thread that will use it: `fn new(&Outfit) -> io::Result<Self>`.
+/// What a port is made for, in the thread that will use it: `fn new(&Outfit) -> Result<Self, PortError>`.
 #[derive(Debug, Clone, Copy)]
 pub struct Outfit<'a> {
     /// Open files; requests name them by their index.

@@ -12,7 +12,7 @@ mod run;
 use serde::{Deserialize, Serialize};
 
 pub use planned::{AnchorSize, FilesRate, Planned, PlannedRun, PlannedSd, PlannedWorker, RateText};
-pub use run::{HistPair, HostInterval, Interval, Requested, RunEnd, RunEnded, RunStarted, RunWorkload};
+pub use run::{HostInterval, Interval, Requested, RunEnd, RunEnded, RunStarted, RunWorkload, SdDone};
 
 /// One line of `events.ndjson`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -275,7 +275,7 @@ pub struct Opened {
 }
 
 /// The current version of the schema.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// What an early end ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,6 +1,6 @@
 //! A run: its start, its intervals, its end.
 
-use brunt_stats::{Cell, CpuTicks, SparseHistogram};
+use brunt_stats::{Cell, CpuTicks, Times};
 use serde::{Deserialize, Serialize};
 
 use crate::planned::PlannedRun;
@@ -77,12 +77,8 @@ pub struct Interval {
     pub missing_workers: u32,
     /// Everything.
     pub total: Cell,
-    /// Response times of all reads.
-    pub read_hist: SparseHistogram,
-    /// Response times of all writes.
-    pub write_hist: SparseHistogram,
-    /// Due to done, paced runs only.
-    pub due_hist: SparseHistogram,
+    /// Times of all I/Os.
+    pub times: Times,
     /// By host, in order of [`Planned::hosts`](crate::Planned::hosts); hosts without work have zeros.
     pub hosts: Vec<HostInterval>,
     /// By worker, in order of [`Planned::workers`](crate::Planned::workers).
@@ -107,19 +103,8 @@ pub struct HostInterval {
     pub cell: Cell,
     /// CPU, where the host tells.
     pub cpu: Option<CpuTicks>,
-    /// Response times of reads.
-    pub read_hist: SparseHistogram,
-    /// Response times of writes.
-    pub write_hist: SparseHistogram,
-}
-
-/// Histograms of reads and writes over the counted intervals.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct HistPair {
-    /// Reads.
-    pub read: SparseHistogram,
-    /// Writes.
-    pub write: SparseHistogram,
+    /// Times of its I/Os.
+    pub times: Times,
 }
 
 /// The end of a run.
@@ -136,15 +121,35 @@ pub struct RunEnded {
     /// Whether it was over within its warm-up, so that its last interval stands for the counted ones.
     #[serde(default)]
     pub short: bool,
-    /// By SD of [`RunStarted::sds`], counted intervals only; the last interval where none counted.
-    pub sd_hists: Vec<HistPair>,
+    /// Times of all I/Os of the counted intervals; of the last interval where none counted, as the next four.
+    pub times: Times,
+    /// By host, in order of [`Planned::hosts`](crate::Planned::hosts).
+    pub host_times: Vec<Times>,
+    /// By SD of [`RunStarted::sds`].
+    pub sd_times: Vec<Times>,
     /// By workload of [`RunStarted::workloads`].
-    pub wd_hists: Vec<HistPair>,
-    /// By worker, counted intervals only (`slave_detail`, and the older layout where a host has several workers).
+    pub wd_times: Vec<Times>,
+    /// By worker (`slave_detail`, and the older layout where a host has several workers).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub worker_hists: Vec<HistPair>,
+    pub worker_times: Vec<Times>,
+    /// By SD of [`RunStarted::sds`]: all that was done in the run, from the first I/O to the last, warm-up and what
+    /// came back after the last interval included.
+    pub totals: Vec<SdDone>,
     /// I/Os that failed in this run.
     pub io_errors: u64,
+}
+
+/// All that was done on an SD.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SdDone {
+    /// Reads.
+    pub reads: u64,
+    /// Bytes that they asked for.
+    pub read_bytes: u64,
+    /// Writes.
+    pub writes: u64,
+    /// Bytes that they asked for.
+    pub write_bytes: u64,
 }
 
 /// Why a run ended.

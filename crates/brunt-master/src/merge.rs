@@ -6,8 +6,8 @@
 
 use std::collections::BTreeMap;
 
-use brunt_event::{HistPair, HostInterval, Interval};
-use brunt_stats::{Cell, IntervalSample, PairSample, SparseHistogram};
+use brunt_event::{HostInterval, Interval};
+use brunt_stats::{Cell, CpuTicks, IntervalSample, PairSample, PairTimes, TimesSum};
 
 /// What the samples of a run may name.
 #[derive(Debug, Clone, Default)]
@@ -30,9 +30,44 @@ pub(crate) struct Shape {
 
 impl Shape {
     /// The place of an SD of the plan among those of the run.
-    fn place(&self, sd: u32) -> Option<usize> {
+    pub(crate) fn place(&self, sd: u32) -> Option<usize> {
         self.sds.binary_search_by_key(&sd, |(plan, _)| *plan).ok()
     }
+}
+
+/// Times by SD and by workload, out of the [`PairTimes`] of samples.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct PairSums {
+    pub(crate) sds: Vec<TimesSum>,
+    pub(crate) wds: Vec<TimesSum>,
+}
+
+impl PairSums {
+    fn new(shape: &Shape) -> Self {
+        Self { sds: vec![TimesSum::default(); shape.sds.len()], wds: vec![TimesSum::default(); shape.workloads] }
+    }
+
+    fn add(&mut self, pairs: &[PairTimes], shape: &Shape) {
+        for pair in pairs {
+            let sd = shape.place(pair.sd).and_then(|sd| self.sds.get_mut(sd));
+            if let (Some(sd), Some(wd)) = (sd, self.wds.get_mut(pair.workload as usize)) {
+                sd.add(&pair.times);
+                wd.add(&pair.times);
+            }
+        }
+    }
+
+    /// Adds another's.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        merge_sums(&mut self.sds, &other.sds);
+        merge_sums(&mut self.wds, &other.wds);
+    }
+}
+
+/// Adds sums place by place.
+pub(crate) fn merge_sums(sums: &mut Vec<TimesSum>, more: &[TimesSum]) {
+    sums.resize(sums.len().max(more.len()), TimesSum::default());
+    sums.iter_mut().zip(more).for_each(|(a, b)| a.merge(b));
 }
 
 /// One interval over everything, or as much of it as has come.
@@ -43,8 +78,9 @@ pub(crate) struct Merged {
     length_sum_ns: u64,
     samples: u32,
     pub(crate) total: Cell,
-    due_hist: SparseHistogram,
-    hosts: Vec<HostInterval>,
+    hosts: Vec<Cell>,
+    cpus: Vec<Option<CpuTicks>>,
+    pub(crate) host_times: Vec<TimesSum>,
     /// The worker whose CPU ticks stand for each host: the lowest that sent any.
     cpu_from: Vec<usize>,
     workers: Vec<Cell>,
@@ -53,9 +89,10 @@ pub(crate) struct Merged {
     host_sds: BTreeMap<(u32, u32), Cell>,
     /// Always kept: who works on which SD decides about `timeout=`.
     pub(crate) worker_sds: BTreeMap<(u32, u32), Cell>,
-    pub(crate) sd_hists: Vec<HistPair>,
-    pub(crate) wd_hists: Vec<HistPair>,
-    pub(crate) worker_hists: Vec<HistPair>,
+    /// What came with this interval, which may reach back over intervals before.
+    pub(crate) pairs: PairSums,
+    /// Empty where nobody asks for it.
+    pub(crate) worker_times: Vec<TimesSum>,
 }
 
 impl Merged {
@@ -68,17 +105,17 @@ impl Merged {
             length_sum_ns: 0,
             samples: 0,
             total: Cell::default(),
-            due_hist: SparseHistogram::default(),
-            hosts: vec![HostInterval::default(); shape.hosts],
+            hosts: vec![Cell::default(); shape.hosts],
+            cpus: vec![None; shape.hosts],
+            host_times: vec![TimesSum::default(); shape.hosts],
             cpu_from: vec![usize::MAX; shape.hosts],
             workers: vec![Cell::default(); workers],
             sds: vec![Cell::default(); shape.sds.len()],
             wds: vec![Cell::default(); shape.workloads],
             host_sds: BTreeMap::new(),
             worker_sds: BTreeMap::new(),
-            sd_hists: vec![HistPair::default(); shape.sds.len()],
-            wd_hists: vec![HistPair::default(); shape.workloads],
-            worker_hists: vec![HistPair::default(); if by_worker { workers } else { 0 }],
+            pairs: PairSums::new(shape),
+            worker_times: vec![TimesSum::default(); if by_worker { workers } else { 0 }],
         }
     }
 
@@ -100,21 +137,13 @@ impl Merged {
             && worker < *from
         {
             *from = worker;
-            self.hosts[host].cpu = Some(cpu);
+            self.cpus[host] = Some(cpu);
         }
-        self.due_hist.merge(&sample.times.read.due.hist);
-        self.due_hist.merge(&sample.times.write.due.hist);
-        self.hosts[host].read_hist.merge(&sample.times.read.service.hist);
-        self.hosts[host].write_hist.merge(&sample.times.write.service.hist);
-        for pair in &sample.pair_times {
-            let (Some(sd), wd) = (shape.place(pair.sd), pair.workload as usize) else { continue };
-            let by_worker = self.worker_hists.get_mut(worker);
-            let by_wd = self.wd_hists.get_mut(wd);
-            for hists in [&mut self.sd_hists[sd]].into_iter().chain(by_wd).chain(by_worker) {
-                hists.read.merge(&pair.times.read.service.hist);
-                hists.write.merge(&pair.times.write.service.hist);
-            }
+        self.host_times[host].add(&sample.times);
+        if let Some(times) = self.worker_times.get_mut(worker) {
+            times.add(&sample.times);
         }
+        self.pairs.add(&sample.pair_times, shape);
         for pair in &sample.pairs {
             match shape.place(pair.sd) {
                 Some(sd) if (pair.workload as usize) < self.wds.len() => self.add_pair(worker, host, sd, pair, shape),
@@ -127,7 +156,7 @@ impl Merged {
         let wd = pair.workload as usize;
         for cell in [
             &mut self.total,
-            &mut self.hosts[host].cell,
+            &mut self.hosts[host],
             &mut self.workers[worker],
             &mut self.sds[sd],
             &mut self.wds[wd],
@@ -145,11 +174,9 @@ impl Merged {
         let flat = |m: &BTreeMap<(u32, u32), Cell>, wanted: bool| {
             if wanted { m.iter().map(|((a, b), c)| (*a, *b, *c)).collect() } else { Vec::new() }
         };
-        let mut all = HistPair::default();
-        for host in &self.hosts {
-            all.read.merge(&host.read_hist);
-            all.write.merge(&host.write_hist);
-        }
+        let mut times = TimesSum::default();
+        self.host_times.iter().for_each(|host| times.merge(host));
+        let hosts = self.hosts.iter().zip(&self.cpus).zip(&self.host_times);
         Interval {
             run,
             interval: self.number,
@@ -157,10 +184,10 @@ impl Merged {
             warmup,
             missing_workers,
             total: self.total,
-            read_hist: all.read,
-            write_hist: all.write,
-            due_hist: self.due_hist.clone(),
-            hosts: self.hosts.clone(),
+            times: times.total(),
+            hosts: hosts
+                .map(|((cell, cpu), times)| HostInterval { cell: *cell, cpu: *cpu, times: times.total() })
+                .collect(),
             workers: self.workers.clone(),
             sds: self.sds.clone(),
             wds: self.wds.clone(),
@@ -183,6 +210,8 @@ pub(crate) struct Merger {
     finished: Vec<bool>,
     /// Intervals beyond this one are not counted.
     last: Option<u32>,
+    /// Times of pairs from beyond the last one: a worker that was ended early sends with them what it owes.
+    late: PairSums,
 }
 
 impl Merger {
@@ -190,7 +219,8 @@ impl Merger {
     pub(crate) fn new(shape: Shape, last: Option<u32>) -> Self {
         let workers = shape.worker_hosts.len();
         let finished = shape.active.iter().map(|a| !a).collect();
-        Self { shape, open: BTreeMap::new(), next: 1, reported: vec![0; workers], finished, last }
+        let late = PairSums::default();
+        Self { shape, open: BTreeMap::new(), next: 1, reported: vec![0; workers], finished, last, late }
     }
 
     /// What may be named.
@@ -217,7 +247,14 @@ impl Merger {
     pub(crate) fn end_at(&mut self, last: u32) {
         let last = self.last.map_or(last, |l| l.min(last)).max(self.completed());
         self.last = Some(last);
-        self.open.retain(|n, _| *n <= last);
+        for beyond in self.open.split_off(&last.saturating_add(1)).values() {
+            self.late.merge(&beyond.pairs);
+        }
+    }
+
+    /// Times of pairs that came behind the last interval.
+    pub(crate) fn late(&self) -> &PairSums {
+        &self.late
     }
 
     /// Takes a sample.
@@ -226,7 +263,13 @@ impl Merger {
             *reported = (*reported).max(sample.interval);
         }
         let n = sample.interval;
-        if n < self.next || self.last.is_some_and(|last| n > last) {
+        if self.last.is_some_and(|last| n > last) {
+            if self.late == PairSums::default() {
+                self.late = PairSums::new(&self.shape);
+            }
+            return self.late.add(&sample.pair_times, &self.shape);
+        }
+        if n < self.next {
             return;
         }
         self.open.entry(n).or_insert_with(|| Merged::new(n, &self.shape)).add(worker, sample, &self.shape);

@@ -90,9 +90,9 @@ proptest! {
         prop_assert_eq!(sum(e.wds.iter()), e.total);
         prop_assert_eq!(sum(e.host_sds.iter().map(|x| &x.2)), e.total);
         prop_assert_eq!(sum(e.worker_sds.iter().map(|x| &x.2)), e.total);
-        prop_assert_eq!(e.read_hist.count(), e.total.read.ops);
-        prop_assert_eq!(e.write_hist.count(), e.total.write.ops);
-        prop_assert_eq!(e.hosts.iter().map(|h| h.read_hist.count()).sum::<u64>(), e.total.read.ops);
+        prop_assert_eq!(e.times.read.service.count(), e.total.read.ops);
+        prop_assert_eq!(e.times.write.service.count(), e.total.write.ops);
+        prop_assert_eq!(e.hosts.iter().map(|h| h.times.read.service.count()).sum::<u64>(), e.total.read.ops);
         prop_assert_eq!(e.total.both().ops, ios.len() as u64);
     }
 
@@ -106,8 +106,8 @@ proptest! {
     #[test]
     fn histograms_of_sds_and_workloads_hold_every_io(ios in ios()) {
         let m = merged(&samples(&ios));
-        for pairs in [&m.sd_hists, &m.wd_hists, &m.worker_hists] {
-            let n: u64 = pairs.iter().map(|p| p.read.count() + p.write.count()).sum();
+        for sums in [&m.pairs.sds, &m.pairs.wds, &m.worker_times] {
+            let n: u64 = sums.iter().map(TimesSum::count).sum();
             prop_assert_eq!(n, ios.len() as u64);
         }
     }

@@ -7,9 +7,11 @@ mod finish;
 mod interval;
 pub(crate) mod start;
 
+use std::collections::BTreeMap;
+
 use brunt_event::{AbortCause, Event, IoFailed, RunEnd};
 use brunt_parm::ast::MaxDataKind;
-use brunt_plan::work::{IoErrorKind, IoFailure, WorkerEvent};
+use brunt_plan::work::{IoErrorKind, IoFailure, SdTotals, WorkerEvent};
 
 use crate::errors::{ErrorCount, Verdict};
 use crate::fleet::Control;
@@ -39,6 +41,8 @@ pub(crate) struct Run<'r, 's, L> {
     warmup_intervals: u32,
     merger: Merger,
     totals: Totals,
+    /// By worker: all that it did on its SDs, told at its end.
+    done: BTreeMap<usize, Vec<SdTotals>>,
     errors: ErrorCount,
     idle: Option<IdleWatch>,
     /// Limits in bytes; emptied when one is reached.
@@ -155,8 +159,9 @@ impl<L: HostLink> Run<'_, '_, L> {
                     state.outstanding = Some(Outstanding { count, oldest_ns });
                 }
             }
-            // Compared with what the device counted, see `witness`.
-            WorkerEvent::Totals(_) => {}
+            WorkerEvent::Totals(sds) => {
+                self.done.insert(worker, sds);
+            }
             WorkerEvent::Drained => self.merger.finish(worker),
             WorkerEvent::Log(_) | WorkerEvent::Fatal(_) => return Some(event),
         }

@@ -1,9 +1,8 @@
 //! What a run measured over its counted intervals.
 
-use brunt_event::HistPair;
-use brunt_stats::Cell;
+use brunt_stats::{Cell, Times, TimesSum};
 
-use crate::merge::Merged;
+use crate::merge::{Merged, PairSums, merge_sums};
 
 /// Sums over the counted intervals of a run. Where none counts (a run that was over within its warm-up), the last
 /// interval stands for it, as in `avg_2-1` of a short format run (`docs/vdbench/raw.md` §8.9 and decisions.md).
@@ -13,9 +12,19 @@ pub(crate) struct Totals {
     length_ns: u64,
     cell: Cell,
     wds: Vec<Cell>,
-    sd_hists: Vec<HistPair>,
-    wd_hists: Vec<HistPair>,
-    worker_hists: Vec<HistPair>,
+    host_times: Vec<TimesSum>,
+    worker_times: Vec<TimesSum>,
+    pairs: PairSums,
+}
+
+/// The times of the counted intervals.
+#[derive(Debug, Default)]
+pub(crate) struct RunTimes {
+    pub(crate) all: Times,
+    pub(crate) hosts: Vec<Times>,
+    pub(crate) sds: Vec<Times>,
+    pub(crate) wds: Vec<Times>,
+    pub(crate) workers: Vec<Times>,
 }
 
 impl Totals {
@@ -28,9 +37,9 @@ impl Totals {
         self.length_ns += interval.length_ns();
         self.cell.merge(&interval.total);
         add_cells(&mut self.wds, &interval.wds);
-        add_hists(&mut self.sd_hists, &interval.sd_hists);
-        add_hists(&mut self.wd_hists, &interval.wd_hists);
-        add_hists(&mut self.worker_hists, &interval.worker_hists);
+        merge_sums(&mut self.host_times, &interval.host_times);
+        merge_sums(&mut self.worker_times, &interval.worker_times);
+        self.pairs.merge(&interval.pairs);
     }
 
     /// Whether no interval counts.
@@ -60,21 +69,28 @@ impl Totals {
         if self.counted == 0 { (0, 0) } else { (self.cell.read.bytes, self.cell.write.bytes) }
     }
 
-    /// Histograms by SD, by workload and by worker.
-    pub(crate) fn into_hists(self) -> (Vec<HistPair>, Vec<HistPair>, Vec<HistPair>) {
-        (self.sd_hists, self.wd_hists, self.worker_hists)
+    /// All times. `late` came behind the last interval; it counts where workers still owed times of intervals
+    /// before, since they send both together: then it holds some I/Os of the interval that was cut, too.
+    pub(crate) fn times(&self, late: &PairSums) -> RunTimes {
+        let total = |sums: &[TimesSum]| sums.iter().map(TimesSum::total).collect::<Vec<_>>();
+        let mut all = TimesSum::default();
+        self.host_times.iter().for_each(|host| all.merge(host));
+        let mut pairs = self.pairs.clone();
+        let told: u64 = pairs.wds.iter().map(TimesSum::count).sum();
+        if told < self.cell.both().ops {
+            pairs.merge(late);
+        }
+        RunTimes {
+            all: all.total(),
+            hosts: total(&self.host_times),
+            sds: total(&pairs.sds),
+            wds: total(&pairs.wds),
+            workers: total(&self.worker_times),
+        }
     }
 }
 
 fn add_cells(sums: &mut Vec<Cell>, more: &[Cell]) {
     sums.resize(sums.len().max(more.len()), Cell::default());
     sums.iter_mut().zip(more).for_each(|(a, b)| a.merge(b));
-}
-
-fn add_hists(sums: &mut Vec<HistPair>, more: &[HistPair]) {
-    sums.resize(sums.len().max(more.len()), HistPair::default());
-    for (a, b) in sums.iter_mut().zip(more) {
-        a.read.merge(&b.read);
-        a.write.merge(&b.write);
-    }
 }

@@ -3,8 +3,7 @@
 use crate::context::Context;
 use crate::layout::Layout;
 use crate::number::{commas, fixed};
-use crate::tally::Times;
-use brunt_stats::SparseHistogram;
+use brunt_stats::{SparseHistogram, Times};
 
 /// Name of the file over everything.
 pub(crate) const FILE: &str = "histogram.html";
@@ -18,14 +17,15 @@ const DEFAULT_BOUNDS_US: [u64; 26] = [
 /// The lines of a run; `None`: times were not recorded for this page.
 pub(crate) fn lines(context: &Context, times: Option<&Times>) -> Vec<String> {
     let Some(times) = times else { return vec!["Response times were not recorded for this report.".to_owned()] };
-    let blocks: Vec<(&str, SparseHistogram)> = match (times.read.is_empty(), times.write.is_empty()) {
+    let (read, write) = (&times.read.service.hist, &times.write.service.hist);
+    let blocks: Vec<(&str, SparseHistogram)> = match (read.is_empty(), write.is_empty()) {
         (true, true) => return vec!["No statistics generated for this run.".to_owned()],
-        (false, true) => vec![("Only reads done for this workload:", times.read.clone())],
-        (true, false) => vec![("Only writes done for this workload:", times.write.clone())],
+        (false, true) => vec![("Only reads done for this workload:", read.clone())],
+        (true, false) => vec![("Only writes done for this workload:", write.clone())],
         (false, false) => {
-            let mut both = times.read.clone();
-            both.merge(&times.write);
-            vec![("Reads and writes:", both), ("Reads:", times.read.clone()), ("Writes:", times.write.clone())]
+            let mut both = read.clone();
+            both.merge(write);
+            vec![("Reads and writes:", both), ("Reads:", read.clone()), ("Writes:", write.clone())]
         }
     };
     blocks.iter().flat_map(|(title, histogram)| block(context, title, histogram)).collect()

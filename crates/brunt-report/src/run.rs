@@ -1,10 +1,13 @@
 //! The run in progress.
 
-use brunt_event::{HistPair, Interval, RunEnded, RunStarted};
+use std::borrow::Cow;
+
+use brunt_event::{Interval, RunEnded, RunStarted};
+use brunt_stats::Times;
 
 use crate::context::Context;
 use crate::figures::Figures;
-use crate::tally::{Parts, RunTally, RunTimes, Scope, Tally, Times};
+use crate::tally::{Parts, RunTally, Scope, Tally};
 
 /// What is known of the run in progress.
 #[derive(Debug)]
@@ -16,8 +19,6 @@ pub(crate) struct Run {
     latest: RunTally,
     /// Sums of the counted intervals.
     counted: RunTally,
-    /// Response times of the counted intervals; of the last one while none is counted.
-    times: RunTimes,
     parts: Parts,
 }
 
@@ -28,7 +29,6 @@ impl Run {
             last: 0,
             latest: RunTally::default(),
             counted: RunTally::default(),
-            times: RunTimes::default(),
             parts: Parts::of(started),
         }
     }
@@ -37,14 +37,8 @@ impl Run {
     pub(crate) fn add(&mut self, interval: &Interval) {
         self.latest = RunTally::of(interval);
         self.last = interval.interval;
-        if self.counted.intervals == 0 {
-            self.times = RunTimes::default();
-        }
         if !interval.warmup {
             self.counted.add(interval);
-        }
-        if !interval.warmup || self.counted.intervals == 0 {
-            self.times.add(interval);
         }
     }
 
@@ -75,20 +69,18 @@ impl Run {
         Some(Figures::of(&self.average(scope)?, context.opened.decimal_mb))
     }
 
-    /// Response times of the counted intervals; `ended` has those of SDs, workloads and workers. `None` where they were
-    /// not recorded.
-    pub(crate) fn times(&self, scope: Scope, ended: &RunEnded) -> Option<Times> {
-        let pair = |list: &[HistPair], place: usize| {
-            list.get(place).map(|pair| Times { read: pair.read.clone(), write: pair.write.clone() })
-        };
+    /// Times of the counted intervals; `None` where they were not recorded.
+    pub(crate) fn times<'e>(&self, scope: Scope, ended: &'e RunEnded) -> Option<Cow<'e, Times>> {
+        let none = || Some(Cow::Owned(Times::default()));
+        let place = |list: &'e [Times], place: usize| list.get(place).map(Cow::Borrowed);
         match scope {
-            Scope::Total => Some(self.times.total.clone()),
-            Scope::Host(host) => Some(self.times.hosts.get(host).cloned().unwrap_or_default()),
-            Scope::Worker(worker, _) => pair(&ended.worker_hists, worker),
-            Scope::Wd(place) => pair(&ended.wd_hists, place),
+            Scope::Total => Some(Cow::Borrowed(&ended.times)),
+            Scope::Host(host) => place(&ended.host_times, host).or_else(none),
+            Scope::Worker(worker, _) => place(&ended.worker_times, worker),
+            Scope::Wd(wd) => place(&ended.wd_times, wd),
             Scope::Sd(sd) => match self.parts.sd(sd) {
-                Some(place) => pair(&ended.sd_hists, place),
-                None => Some(Times::default()),
+                Some(sd) => place(&ended.sd_times, sd),
+                None => none(),
             },
             Scope::HostSd(..) | Scope::WorkerSd(..) => None,
         }

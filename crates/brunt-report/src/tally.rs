@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use brunt_event::{Interval, RunStarted};
-use brunt_stats::{Cell, CpuTicks, SparseHistogram};
+use brunt_stats::{Cell, CpuTicks};
 
 /// What a row of numbers is about. Numbers are indices in the lists of [`brunt_event::Planned`], but a workload's is its
 /// place in the list of its [`RunStarted`].
@@ -80,20 +80,6 @@ pub(crate) struct Tally {
     pub cpu: Option<CpuTicks>,
 }
 
-/// Reads and writes of one thing.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Times {
-    pub read: SparseHistogram,
-    pub write: SparseHistogram,
-}
-
-impl Times {
-    fn merge(&mut self, read: &SparseHistogram, write: &SparseHistogram) {
-        self.read.merge(read);
-        self.write.merge(write);
-    }
-}
-
 /// Sums of everything that has rows, over no, one or many intervals of a run.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RunTally {
@@ -107,26 +93,6 @@ pub(crate) struct RunTally {
     wds: Vec<Cell>,
     host_sds: BTreeMap<(usize, usize), Cell>,
     worker_sds: BTreeMap<(usize, usize), Cell>,
-}
-
-/// Response times over the counted intervals.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct RunTimes {
-    /// Everything.
-    pub total: Times,
-    /// By host.
-    pub hosts: Vec<Times>,
-}
-
-impl RunTimes {
-    /// Adds an interval.
-    pub(crate) fn add(&mut self, interval: &Interval) {
-        self.total.merge(&interval.read_hist, &interval.write_hist);
-        grow(&mut self.hosts, interval.hosts.len());
-        for (times, host) in self.hosts.iter_mut().zip(&interval.hosts) {
-            times.merge(&host.read_hist, &host.write_hist);
-        }
-    }
 }
 
 impl RunTally {

@@ -142,6 +142,7 @@ impl Histogram {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SparseHistogram {
     /// Bucket and count.
+    #[serde(with = "crate::flat")]
     pub buckets: Vec<(u16, u64)>,
     /// How many of the last bucket lie beyond the range.
     #[serde(default, skip_serializing_if = "is_zero")]

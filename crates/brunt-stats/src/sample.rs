@@ -13,6 +13,7 @@ pub struct OpStats {
     /// Bytes asked for.
     pub bytes: u64,
     /// Those that failed.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub errors: u64,
     /// Sum of response times (issued to done).
     pub sum_ns: u64,
@@ -29,8 +30,10 @@ pub struct OpStats {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cell {
     /// Reads.
+    #[serde(default, skip_serializing_if = "OpStats::is_empty")]
     pub read: OpStats,
     /// Writes.
+    #[serde(default, skip_serializing_if = "OpStats::is_empty")]
     pub write: OpStats,
     /// Time integral of outstanding I/Os: divided by the length it is the queue depth.
     pub busy_ns: u64,
@@ -101,7 +104,16 @@ pub struct IntervalSample {
     pub idle: bool,
 }
 
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
 impl OpStats {
+    /// Whether nothing was counted.
+    pub fn is_empty(&self) -> bool {
+        self.ops == 0
+    }
+
     /// Counts one I/O.
     pub fn record(&mut self, bytes: u64, ns: u64, failed: bool) {
         self.min_ns = if self.ops == 0 { ns } else { self.min_ns.min(ns) };

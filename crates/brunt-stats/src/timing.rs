@@ -5,12 +5,13 @@
 //! waited is due → done, so that a stall cannot hide behind a generator that waited politely; its parts are the
 //! queue (due → idle: the device's doing), the lateness (idle or due → issued: ours) and the service.
 
-use serde::{Deserialize, Serialize};
+use serde::ser::SerializeStruct;
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::histogram::SparseHistogram;
 
-/// One kind of time of many I/Os.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// One kind of time of many I/Os. Serialized with its percentiles, for those who read; they are not read back.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 pub struct Timing {
     /// Sum.
     pub sum_ns: u64,
@@ -26,6 +27,7 @@ pub struct Timing {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpTimes {
     /// Issued → done.
+    #[serde(default, skip_serializing_if = "Timing::is_empty")]
     pub service: Timing,
     /// Due → done.
     #[serde(default, skip_serializing_if = "Timing::is_empty")]
@@ -80,6 +82,70 @@ impl Timing {
     pub fn mean_ns(&self) -> Option<f64> {
         let count = self.count();
         (count > 0).then(|| self.sum_ns as f64 / count as f64)
+    }
+}
+
+/// What is shown of a [`Timing`]: from the smallest to the largest, never falling.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Summary {
+    /// Number of times.
+    pub count: u64,
+    /// Those beyond the range of the histogram, 18 minutes. They count in all other numbers, but percentiles among them
+    /// are only known to lie below the largest.
+    pub over: u64,
+    /// Mean, ns.
+    pub mean_ns: f64,
+    /// Smallest.
+    pub min_ns: u64,
+    /// At [`QUANTILES`].
+    pub quantiles_ns: [u64; QUANTILES.len()],
+    /// Largest.
+    pub max_ns: u64,
+}
+
+/// What percentiles are shown: name and share.
+pub const QUANTILES: [(&str, f64); 7] = [
+    ("p50", 0.5),
+    ("p90", 0.9),
+    ("p95", 0.95),
+    ("p99", 0.99),
+    ("p99.9", 0.999),
+    ("p99.99", 0.999_9),
+    ("p99.999", 0.999_99),
+];
+
+/// Names of [`QUANTILES`] as fields.
+const FIELDS: [&str; QUANTILES.len()] = ["p50_ns", "p90_ns", "p95_ns", "p99_ns", "p99_9_ns", "p99_99_ns", "p99_999_ns"];
+
+impl Timing {
+    /// The numbers to show; `None` without any.
+    pub fn summary(&self) -> Option<Summary> {
+        let quantile = |(_, quantile)| self.quantile(quantile).unwrap_or(self.max_ns);
+        Some(Summary {
+            count: self.count(),
+            over: self.hist.over,
+            mean_ns: self.mean_ns()?,
+            min_ns: self.min_ns,
+            quantiles_ns: QUANTILES.map(quantile),
+            max_ns: self.max_ns,
+        })
+    }
+}
+
+impl Serialize for Timing {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("Timing", 5 + FIELDS.len())?;
+        fields.serialize_field("count", &self.count())?;
+        fields.serialize_field("sum_ns", &self.sum_ns)?;
+        fields.serialize_field("min_ns", &self.min_ns)?;
+        if let Some(summary) = self.summary() {
+            for (name, ns) in FIELDS.into_iter().zip(&summary.quantiles_ns) {
+                fields.serialize_field(name, ns)?;
+            }
+        }
+        fields.serialize_field("max_ns", &self.max_ns)?;
+        fields.serialize_field("hist", &self.hist)?;
+        fields.end()
     }
 }
 

@@ -86,7 +86,7 @@ async fn a_run_within_its_warmup_stands_for_itself() {
     let played = Stage::new(plan(runs), vec![vec![script, whole(2, 100)]]).play().await;
     assert_eq!(starts(&played)[1], "run 1 rd 100", "half of 200 per second");
     let hists = played.events.iter().find_map(|e| match e {
-        Event::RunEnded(e) => Some(e.sd_hists[0].read.count()),
+        Event::RunEnded(e) => Some(e.sd_times[0].read.service.count()),
         _ => None,
     });
     assert_eq!(hists, Some(100));

@@ -135,8 +135,8 @@ async fn warmup_comes_before_what_counts() {
     ];
     assert_eq!(played.order_of_runs(), expected);
     let Some(Event::RunEnded(end)) = played.events.last() else { panic!("the run ended") };
-    assert_eq!(end.sd_hists[0].read.count(), 7, "counted intervals only");
-    assert_eq!(end.wd_hists[0].read.count(), 7);
+    assert_eq!(end.sd_times[0].read.service.count(), 7, "counted intervals only");
+    assert_eq!(end.wd_times[0].read.service.count(), 7);
 }
 
 fn listed() -> Plan {

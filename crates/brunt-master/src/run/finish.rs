@@ -1,6 +1,6 @@
 //! The end of a run and what follows from it.
 
-use brunt_event::{AbortCause, Event, RunEnd, RunEnded};
+use brunt_event::{AbortCause, Event, RunEnd, RunEnded, SdDone};
 
 use crate::link::HostLink;
 use crate::run::{Run, is_complete};
@@ -32,16 +32,19 @@ impl<L: HostLink> Run<'_, '_, L> {
         let complete = self.workload_done;
         let io_errors = self.errors.count();
         self.session.io_errors += io_errors;
-        let (sd_hists, wd_hists, worker_hists) = self.totals.clone().into_hists();
+        let times = self.totals.times(self.merger.late());
         self.session.emit(Event::RunEnded(Box::new(RunEnded {
             run: self.number,
             intervals: self.merger.completed(),
             end,
             complete,
             short: self.totals.is_short(),
-            sd_hists,
-            wd_hists,
-            worker_hists,
+            times: times.all,
+            host_times: times.hosts,
+            sd_times: times.sds,
+            wd_times: times.wds,
+            worker_times: times.workers,
+            totals: self.sd_totals(),
             io_errors,
         })));
         if orderly && io_errors > 0 {
@@ -49,5 +52,18 @@ impl<L: HostLink> Run<'_, '_, L> {
             self.halt = Some(Halt::abort(AbortCause::IoErrors, text));
         }
         RunReport { totals: self.totals, orderly, halt: self.halt, error_command: self.error_command }
+    }
+    /// All that was done on each SD of the run, over all hosts.
+    fn sd_totals(&self) -> Vec<SdDone> {
+        let mut all = vec![SdDone::default(); self.merger.shape().sds.len()];
+        for done in self.done.values().flatten() {
+            if let Some(sum) = self.merger.shape().place(done.sd).and_then(|place| all.get_mut(place)) {
+                sum.reads += done.reads;
+                sum.read_bytes += done.read_bytes;
+                sum.writes += done.writes;
+                sum.write_bytes += done.write_bytes;
+            }
+        }
+        all
     }
 }

@@ -1,5 +1,6 @@
 //! From a run of the plan to a run that is going on.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use brunt_event::{AbortCause, Event, RateText, Requested, RunStarted, RunWorkload};
@@ -162,6 +163,7 @@ impl<'s, L: HostLink> Session<'s, L> {
             warmup_intervals: dealt.warmup_intervals(),
             merger: Merger::new(shape(self, common, dealt), intervals),
             totals: Totals::default(),
+            done: BTreeMap::new(),
             errors: ErrorCount::new(common.resolved.plan.settings.data_errors.clone()),
             idle: rule.map(|rule| IdleWatch::new(rule, watched(common, dealt))),
             max_data: dealt.max_data(),

@@ -1,13 +1,16 @@
 //! Runs: their start, their intervals, their averages.
 
+use std::borrow::Cow;
+
 use brunt_event::{Interval, RunEnded, RunStarted};
+use brunt_stats::Times;
 
 use super::Execution;
 use crate::chunk::Sink;
 use crate::message::{self, ALL, CONSOLE};
 use crate::rows::Rows;
 use crate::run::Run;
-use crate::tally::{Scope, Times};
+use crate::tally::Scope;
 use crate::{book, boxes, flatfile, histogram, optional, page, runs, skew, swat};
 
 /// Titles are repeated after so many intervals.
@@ -96,9 +99,9 @@ impl Execution {
             for file in &self.book.histograms {
                 let times = match file.subject.scope(&run.started) {
                     Some(scope) => run.times(scope, ended),
-                    None => Some(Times::default()), // a workload that is not in this run
+                    None => Some(Cow::Owned(Times::default())), // a workload that is not in this run
                 };
-                histogram::lines(&self.context, times.as_ref()).iter().for_each(|line| sink.line(&file.file, line));
+                histogram::lines(&self.context, times.as_deref()).iter().for_each(|line| sink.line(&file.file, line));
             }
         }
         self.run = Some(run);

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use brunt_event::{
-    Compat, Event, HistPair, HostInterval, Interval, Opened, Planned, PlannedRun, PlannedSd, PlannedWorker, RateText,
-    Record, Requested, RunEnd, RunEnded, RunStarted, RunWorkload, SCHEMA,
+    Compat, Event, HostInterval, Interval, Opened, Planned, PlannedRun, PlannedSd, PlannedWorker, RateText, Record,
+    Requested, RunEnd, RunEnded, RunStarted, RunWorkload, SCHEMA, SdDone,
 };
-use brunt_stats::{Cell, CpuTicks, Histogram, SparseHistogram};
+use brunt_stats::{Cell, CpuTicks, Histogram, OpStats, OpTimes, Times, Timing};
 
 /// 2026-11-30 13:30:45.000 UTC.
 pub const START_MS: i64 = 1_796_045_445_000;
@@ -134,11 +134,12 @@ impl Stream {
     pub fn end(&mut self, started: &RunStarted, intervals: &[Measured], end: RunEnd) {
         self.push(Event::WorkloadDone { run: started.run });
         self.push(Event::WorkersDone { run: started.run });
-        let counted: Vec<Io> =
-            intervals.iter().skip(started.warmup_intervals as usize).flat_map(|m| m.ios.clone()).collect();
+        let warmup = (started.warmup_intervals as usize).min(intervals.len().saturating_sub(1));
+        let counted: Vec<Io> = intervals.iter().skip(warmup).flat_map(|m| m.ios.clone()).collect();
         let by = |count: usize, of: fn(&Io) -> u32| {
-            (0..count as u32).map(|n| pair(counted.iter().filter(|io| of(io) == n))).collect::<Vec<_>>()
+            (0..count as u32).map(|n| times(counted.iter().filter(|io| of(io) == n))).collect::<Vec<_>>()
         };
+        let host_of = |io: &Io| self.planned.workers[io.worker as usize].host;
         let workers = if self.worker_hists { self.planned.workers.len() } else { 0 };
         let ended = RunEnded {
             run: started.run,
@@ -146,9 +147,16 @@ impl Stream {
             end,
             complete: !matches!(end, RunEnd::Errors | RunEnd::Signal | RunEnd::WorkerLost | RunEnd::Stuck),
             short: intervals.len() as u32 <= started.warmup_intervals,
-            sd_hists: by(started.sds.len(), |io| io.sd),
-            wd_hists: by(started.workloads.len(), |io| io.wd),
-            worker_hists: by(workers, |io| io.worker),
+            times: times(counted.iter()),
+            host_times: (0..self.planned.hosts.len() as u32)
+                .map(|h| times(counted.iter().filter(|io| host_of(io) == h)))
+                .collect(),
+            sd_times: by(started.sds.len(), |io| io.sd),
+            wd_times: by(started.workloads.len(), |io| io.wd),
+            worker_times: by(workers, |io| io.worker),
+            totals: (0..started.sds.len() as u32)
+                .map(|sd| done(intervals.iter().flat_map(|m| &m.ios).filter(|io| io.sd == sd)))
+                .collect(),
             io_errors: 0,
         };
         self.push(Event::RunEnded(Box::new(ended)));
@@ -250,12 +258,8 @@ fn interval(planned: &Planned, started: &RunStarted, number: u32, warmup: bool, 
     let ios = || measured.ios.iter();
     let host_of = |worker: u32| planned.workers[worker as usize].host;
     let by_host = |host: u32| ios().filter(move |io| host_of(io.worker) == host);
-    let host = |host: u32| HostInterval {
-        cell: cell(by_host(host)),
-        cpu: measured.cpu_of(host),
-        read_hist: pair(by_host(host)).read,
-        write_hist: pair(by_host(host)).write,
-    };
+    let host =
+        |host: u32| HostInterval { cell: cell(by_host(host)), cpu: measured.cpu_of(host), times: times(by_host(host)) };
     let by = |count: usize, of: fn(&Io) -> u32| {
         (0..count as u32).map(|n| cell(ios().filter(|io| of(io) == n))).collect::<Vec<_>>()
     };
@@ -269,7 +273,6 @@ fn interval(planned: &Planned, started: &RunStarted, number: u32, warmup: bool, 
         true => map.into_iter().map(|((a, b), ios)| (a, b, cell(ios.iter()))).collect(),
         false => Vec::new(),
     };
-    let all = pair(ios());
     Interval {
         run: started.run,
         interval: number,
@@ -277,9 +280,7 @@ fn interval(planned: &Planned, started: &RunStarted, number: u32, warmup: bool, 
         warmup,
         missing_workers: 0,
         total: cell(ios()),
-        read_hist: all.read,
-        write_hist: all.write,
-        due_hist: SparseHistogram::default(),
+        times: times(ios()),
         hosts: (0..planned.hosts.len() as u32).map(host).collect(),
         workers: by(planned.workers.len(), |io| io.worker),
         sds: by(started.sds.len(), |io| io.sd),
@@ -299,11 +300,21 @@ fn cell<'a>(ios: impl Iterator<Item = &'a Io>) -> Cell {
     cell
 }
 
-fn pair<'a>(ios: impl Iterator<Item = &'a Io>) -> HistPair {
-    let (mut read, mut write) = (Histogram::default(), Histogram::default());
-    for io in ios {
-        let histogram = if io.read { &mut read } else { &mut write };
-        histogram.record(io.ns);
-    }
-    HistPair { read: read.to_sparse(), write: write.to_sparse() }
+fn times<'a>(ios: impl Iterator<Item = &'a Io> + Clone) -> Times {
+    let of = |read: bool| {
+        let (mut stats, mut hist) = (OpStats::default(), Histogram::default());
+        for io in ios.clone().filter(|io| io.read == read) {
+            stats.record(io.bytes, io.ns, false);
+            hist.record(io.ns);
+        }
+        let service =
+            Timing { sum_ns: stats.sum_ns, min_ns: stats.min_ns, max_ns: stats.max_ns, hist: hist.to_sparse() };
+        OpTimes { service, ..OpTimes::default() }
+    };
+    Times { read: of(true), write: of(false) }
+}
+
+fn done<'a>(ios: impl Iterator<Item = &'a Io>) -> SdDone {
+    let cell = cell(ios);
+    SdDone { reads: cell.read.ops, read_bytes: cell.read.bytes, writes: cell.write.ops, write_bytes: cell.write.bytes }
 }
