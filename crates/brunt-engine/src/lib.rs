@@ -43,6 +43,7 @@ mod watch;
 
 pub mod address;
 pub mod buffer;
+pub mod calibrate;
 pub mod device;
 pub mod pacing;
 pub mod port;

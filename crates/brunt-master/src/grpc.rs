@@ -138,7 +138,8 @@ impl HostLink for GrpcLink {
             return Err(self.garbled(&WireError::Invalid { message: "InspectReply", field: "luns", reason }));
         }
         let engines = reply.engines.map(Into::into).unwrap_or_default();
-        Ok(HostFacts { luns, inventory: reply.inventory, engines })
+        let own_error = reply.own_error.map(Into::into);
+        Ok(HostFacts { luns, inventory: reply.inventory, engines, own_error })
     }
 
     async fn prepare(&self, shares: Vec<Option<WorkerShare>>) -> Result<(), LinkError> {

@@ -18,6 +18,7 @@ use super::relay::{Outgoing, Relay};
 use super::team::{Team, instant_of};
 use super::witness::Witness;
 use super::{DRAIN_LIMIT, thread};
+use crate::calibrate;
 use crate::engine::WorkEngine;
 use crate::inspect::{self, Roots};
 
@@ -97,13 +98,18 @@ impl Agent for AgentService {
 
     async fn inspect(&self, request: Request<v1::InspectRequest>) -> Result<Response<v1::InspectReply>, Status> {
         let queries: Vec<_> = request.into_inner().luns.into_iter().map(Into::into).collect();
-        let (luns, inventory) = thread::off_thread("inspect", move || inspect::host(&Roots::default(), &queries))
-            .await
-            .map_err(|error| refuse(format!("the host cannot be inspected: {error}")))?;
+        // Beside the inspection, which waits for devices. Without a lun nothing here will be measured in real time.
+        let real = !queries.is_empty();
+        let own_error =
+            async { if real { thread::off_thread("calibrate", calibrate::own_error).await.ok() } else { None } };
+        let inspected = thread::off_thread("inspect", move || inspect::host(&Roots::default(), &queries));
+        let (answer, own_error) = tokio::join!(inspected, own_error);
+        let answer = answer.map_err(|error| refuse(format!("the host cannot be inspected: {error}")))?;
         Ok(Response::new(v1::InspectReply {
-            luns: luns.into_iter().map(Into::into).collect(),
-            inventory,
-            engines: None,
+            luns: answer.luns.into_iter().map(Into::into).collect(),
+            inventory: answer.inventory,
+            engines: Some(answer.engines.into()),
+            own_error: own_error.map(Into::into),
         }))
     }
 
