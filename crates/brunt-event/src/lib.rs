@@ -11,6 +11,7 @@ mod judged;
 mod planned;
 mod run;
 
+use brunt_stats::OwnError;
 use serde::{Deserialize, Serialize};
 
 pub use engines::EngineChoice;
@@ -109,6 +110,13 @@ pub enum Event {
         host: u32,
         /// Plain text.
         text: String,
+    },
+    /// What a host and its build add to every measurement.
+    OwnError {
+        /// Index in [`Planned::hosts`].
+        host: u32,
+        /// The numbers, measured just now.
+        error: Box<OwnError>,
     },
     /// A file must be made or extended before the first run.
     FormatNeeded {

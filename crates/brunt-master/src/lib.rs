@@ -12,7 +12,7 @@ mod hooks;
 mod idle;
 pub mod launch;
 pub mod link;
-mod merge;
+pub mod merge;
 mod monitor;
 mod outcome;
 mod pace;
@@ -24,7 +24,7 @@ mod session;
 mod setup;
 mod simulate;
 mod skew;
-mod totals;
+pub mod totals;
 mod verdict;
 mod witness;
 

@@ -111,9 +111,12 @@ impl<L: HostLink> Session<'_, L> {
         let answers: Vec<(usize, Result<HostFacts, LinkError>)> = self.call(queries).await?;
         let facts = self.all_agents("inspect", answers)?;
         let (mut luns, mut support) = (Vec::with_capacity(facts.len()), Vec::with_capacity(facts.len()));
-        for (h, HostFacts { luns: l, inventory, engines }) in facts.into_iter().enumerate() {
+        for (h, HostFacts { luns: l, inventory, engines, own_error }) in facts.into_iter().enumerate() {
             if !inventory.is_empty() {
                 self.emit(Event::HostConfig { host: h as u32, text: inventory });
+            }
+            if let Some(error) = own_error {
+                self.emit(Event::OwnError { host: h as u32, error: Box::new(error) });
             }
             luns.push(l);
             support.push(engines);

@@ -5,6 +5,7 @@ use brunt_event::{AnchorSize, EndScope, Event, HookDestination, NoticeLevel};
 use crate::context::Context;
 use crate::engines;
 use crate::number::{commas, fixed, size};
+use crate::own_error;
 use crate::runs::description;
 
 /// Where a message goes.
@@ -35,6 +36,7 @@ pub(crate) fn of(event: &Event, context: &Context) -> Option<(To, Vec<String>)> 
         Event::WorkerConnected { worker, pid, master_pid } => (LOG, connected(context, *worker, *pid, *master_pid)),
         Event::WorkersConnected => (CONSOLE, "All slaves are now connected".to_owned()),
         Event::QueryCompleted { sd_sizes } => return Some((LOG, sizes(context, sd_sizes))),
+        Event::OwnError { host, error } => (LOG, own_error::line(context.host(*host), error)),
         Event::FormatNeeded { lun, host, .. } => {
             (CONSOLE, format!("lun={lun} does not exist or is too small. host={}", context.host(*host)))
         }

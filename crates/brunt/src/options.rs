@@ -183,6 +183,12 @@ pub const SUBCOMMANDS: &[Subcommand] = &[
         words: Words::Keywords(&["--section"]),
     },
     Subcommand {
+        name: "calibrate",
+        takes: "[LUN] [--against …] [--device]",
+        help: "what this host and this build add to a measurement",
+        words: Words::Files(&["--against", "--device", "--size", "--threads", "--seconds", "--rounds"]),
+    },
+    Subcommand {
         name: "completions",
         takes: "bash|zsh|fish",
         help: "print a script that completes options and keywords in that shell",

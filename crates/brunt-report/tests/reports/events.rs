@@ -6,6 +6,7 @@ use brunt_event::{
     AbortCause, AnchorSize, Compared, Compat, Difference, EndScope, EngineChoice, Event, FilesRate, HookDestination,
     IoFailed, Limit, NoticeLevel, PlannedRun, RateText, Record, RunEnd, RunWorkload, Witnessed, WitnessedDevice,
 };
+use brunt_stats::{OwnError, Spread};
 use serde_json::Value;
 
 use crate::stream::{Measured, START_MS, Stream, opened, planned, planned_run, reads, writes};
@@ -39,7 +40,19 @@ fn messages() -> Vec<Event> {
         got: None,
     };
     let text = || "a sentence".to_owned();
+    let spread = Spread::of([27.25, 31.0]);
+    let error = OwnError {
+        clocksource: Some("tsc".into()),
+        clock: spread,
+        empty_response: spread,
+        empty_io: spread,
+        wake: spread,
+        timer: spread,
+        record: spread,
+        step_ns: 128,
+    };
     vec![
+        Event::OwnError { host: 0, error: Box::new(error) },
         Event::Usage,
         Event::Simulated { run: 0 },
         Event::SimulationTotal { runs: 1, seconds: 4 },
