@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod harness;
+mod mixed_sizes;
 mod paced;
 mod removal;
 mod sync;
