@@ -4,6 +4,7 @@
 //! output formats: what happens goes out as [`brunt_event::Event`]s. [`execute`] is all of it.
 
 pub mod dial;
+mod engines;
 mod errors;
 mod execute;
 mod fleet;
@@ -12,9 +13,10 @@ mod hooks;
 mod idle;
 pub mod launch;
 pub mod link;
-mod merge;
+pub mod merge;
 mod monitor;
 mod outcome;
+mod pace;
 mod planned;
 mod rates;
 mod rules;
@@ -23,7 +25,9 @@ mod session;
 mod setup;
 mod simulate;
 mod skew;
-mod totals;
+pub mod totals;
+mod verdict;
+mod witness;
 
 pub use execute::execute;
 pub use fleet::{Control, Fleet, FleetHost, is_this_machine, refusals};

@@ -101,8 +101,9 @@ async fn an_agent_whose_stream_ends_stops_and_ends() {
             ..Default::default()
         };
         let count = client.hello(hello).await.unwrap().into_inner().worker_pids.len() as u32;
-        let slots = (0..count).map(|n| brunt_proto::v1::WorkerSlot { share: Some(share(n, &leash.path, None).into()) });
-        let request = brunt_proto::v1::PrepareRequest { workers: slots.collect(), lease_ms: 0 };
+        let slots = (0..count)
+            .map(|n| brunt_proto::v1::WorkerSlot { share: Some(share(n, &leash.path, None).into()), placement: None });
+        let request = brunt_proto::v1::PrepareRequest { workers: slots.collect(), witness: true, lease_ms: 0 };
         let (held, prepared) = tokio::join!(leash.hold(), client.prepare(request));
         prepared.unwrap();
         let when = Some(brunt_proto::v1::start_request::When::DelayNs(0));

@@ -5,3 +5,5 @@
 mod bench;
 mod course;
 mod ends;
+mod limits;
+mod saturated;
