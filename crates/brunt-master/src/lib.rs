@@ -3,6 +3,7 @@
 //! The master talks to one agent per host through a [`link::HostLink`] and knows neither devices nor
 //! output formats: what happens goes out as [`brunt_event::Event`]s. [`execute`] is all of it.
 
+mod engines;
 mod errors;
 mod execute;
 mod fleet;
@@ -14,6 +15,7 @@ pub mod link;
 pub mod merge;
 mod monitor;
 mod outcome;
+mod pace;
 mod planned;
 mod rates;
 mod rules;
@@ -23,6 +25,8 @@ mod setup;
 mod simulate;
 mod skew;
 pub mod totals;
+mod verdict;
+mod witness;
 
 pub use execute::execute;
 pub use fleet::{Control, Fleet, FleetHost, is_this_machine, refusals};

@@ -107,7 +107,7 @@ pub struct Merged {
     /// The worker whose CPU ticks stand for each host: the lowest that sent any.
     cpu_from: Vec<usize>,
     workers: Vec<Cell>,
-    sds: Vec<Cell>,
+    pub(crate) sds: Vec<Cell>,
     /// By workload.
     pub wds: Vec<Cell>,
     host_sds: BTreeMap<(u32, u32), Cell>,

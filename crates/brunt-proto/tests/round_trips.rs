@@ -2,13 +2,15 @@
 #![allow(clippy::unwrap_used)]
 
 use brunt_plan::work::{
-    Area, Arrivals, Backend, Conduct, Control, Generator, IoErrorKind, IoFailure, LunFacts, LunKind, LunQuery,
-    OpenFlag, SdTotals, Seek, SimSpec, Stamps, Target, Wait, WorkerEvent, WorkerShare, Wrap, Xfer,
+    Area, Arrivals, Backend, CommandCounts, Conduct, Control, DeviceCounts, Generator, IoErrorKind, IoFailure,
+    LunFacts, LunKind, LunQuery, OpenFlag, SdTotals, Seek, SimSpec, Stamps, Target, Wait, WorkerEvent, WorkerShare,
+    Wrap, Xfer,
 };
 use brunt_proto::{Report, WireError, v1};
 use brunt_stats::histogram::BUCKETS;
 use brunt_stats::{
-    Cell, CpuTicks, IntervalSample, OpStats, OpTimes, PairSample, PairTimes, SparseHistogram, Times, Timing,
+    Cell, CpuTicks, IntervalSample, OpStats, OpTimes, OwnError, PairSample, PairTimes, SparseHistogram, Spread, Times,
+    Timing,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::option;
@@ -39,6 +41,22 @@ fn seek() -> impl Strategy<Value = Seek> {
         Just(Seek::Eof),
         (0.0..10.0).prop_map(|mid| Seek::Poisson { mid }),
     ]
+}
+
+prop_compose! {
+    fn spread()(n in any::<u64>(), times in any::<[f64; 4]>()) -> Spread {
+        let [min_ns, p50_ns, p99_ns, max_ns] = times;
+        Spread { n, min_ns, p50_ns, p99_ns, max_ns }
+    }
+}
+
+prop_compose! {
+    fn own_error()(
+        clocksource in option::of(".*"), spreads in vec(option::of(spread()), 6), step_ns in any::<u64>(),
+    ) -> OwnError {
+        let [clock, empty_response, empty_io, wake, timer, record] = spreads[..] else { unreachable!() };
+        OwnError { clocksource, clock, empty_response, empty_io, wake, timer, record, step_ns }
+    }
 }
 
 fn backend() -> impl Strategy<Value = Backend> {
@@ -204,6 +222,7 @@ fn event() -> impl Strategy<Value = WorkerEvent> {
         failure().prop_map(WorkerEvent::Failure),
         Just(WorkerEvent::SequentialDone),
         ".{0,30}".prop_map(WorkerEvent::Log),
+        ".{0,30}".prop_map(WorkerEvent::Warning),
         ".{0,30}".prop_map(WorkerEvent::Fatal),
         any::<(u64, u64)>().prop_map(|(count, oldest_ns)| WorkerEvent::Outstanding { count, oldest_ns }),
         vec(any::<[u64; 4]>(), 0..4).prop_map(|sds| {
@@ -218,6 +237,18 @@ fn event() -> impl Strategy<Value = WorkerEvent> {
         }),
         Just(WorkerEvent::Drained),
     ]
+}
+
+prop_compose! {
+    fn device()(name in ".{0,8}", sds in vec(any::<u32>(), 0..3), b in any::<[bool; 2]>(),
+                limits in any::<[Option<u32>; 2]>(), n in any::<[u64; 6]>()) -> DeviceCounts {
+        let [max_sectors_kb, max_segments] = limits;
+        DeviceCounts {
+            name, sds, direct: b[0], counting: b[1], max_sectors_kb, max_segments,
+            read: CommandCounts { commands: n[0], merges: n[1], sectors: n[2] },
+            write: CommandCounts { commands: n[3], merges: n[4], sectors: n[5] },
+        }
+    }
 }
 
 fn kind() -> impl Strategy<Value = LunKind> {
@@ -266,9 +297,23 @@ proptest! {
     }
 
     #[test]
+    fn devices(devices in vec(device(), 0..3)) {
+        let list = v1::Devices { devices: devices.iter().cloned().map(Into::into).collect() };
+        let message = v1::WorkerMessage { worker: 0, event: Some(v1::worker_message::Event::Devices(list)) };
+        let back: (u32, Report) = wire(message).try_into().unwrap();
+        prop_assert_eq!(back, (0, Report::Devices(devices)));
+    }
+
+    #[test]
     fn lun_facts(facts in facts()) {
         let back: LunFacts = wire(v1::LunFacts::from(facts.clone())).try_into().unwrap();
         prop_assert_eq!(back, facts);
+    }
+
+    #[test]
+    fn own_errors(error in own_error()) {
+        let back: OwnError = wire(v1::OwnError::from(error.clone())).into();
+        prop_assert_eq!(back, error);
     }
 
     #[test]
