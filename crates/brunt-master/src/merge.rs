@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use brunt_event::{HostInterval, Interval};
-use brunt_stats::{Cell, CpuTicks, IntervalSample, PairSample, PairTimes, TimesSum};
+use brunt_stats::{Cell, CpuTicks, IntervalSample, PairSample, PairTimes, Times, TimesSum};
 
 /// What the samples of a run may name.
 #[derive(Debug, Clone, Default)]
@@ -199,6 +199,8 @@ impl Merged {
         let mut times = TimesSum::default();
         self.host_times.iter().for_each(|host| times.merge(host));
         let hosts = self.hosts.iter().zip(&self.cpus).zip(&self.host_times);
+        // Every byte here comes once an interval.
+        let of_host = |times: &TimesSum| if shape.hosts > 1 { times.service() } else { Times::default() };
         Interval {
             run,
             interval: self.number,
@@ -208,7 +210,7 @@ impl Merged {
             total: self.total,
             times: times.total(),
             hosts: hosts
-                .map(|((cell, cpu), times)| HostInterval { cell: *cell, cpu: *cpu, times: times.total() })
+                .map(|((cell, cpu), times)| HostInterval { cell: *cell, cpu: *cpu, times: of_host(times) })
                 .collect(),
             workers: self.workers.clone(),
             sds: self.sds.clone(),

@@ -154,6 +154,12 @@ impl TimesSum {
         [&self.read, &self.write].into_iter().map(|op| op.0[0].hist.count()).sum()
     }
 
+    /// What was added, issued to done only.
+    pub fn service(&self) -> Times {
+        let of = |op: &OpSum| OpTimes { service: op.0[0].total(), ..OpTimes::default() };
+        Times { read: of(&self.read), write: of(&self.write) }
+    }
+
     /// What was added.
     pub fn total(&self) -> Times {
         Times { read: self.read.total(), write: self.write.total() }
