@@ -1,18 +1,19 @@
 //! What serves the I/Os of a target.
 
+pub mod open;
 pub mod sim;
 pub mod sync;
 
 use std::sync::Arc;
 
+use open::OpenFile;
 use sim::SimDevice;
-use sync::SyncDevice;
 
 /// A target, opened.
 #[derive(Debug, Clone)]
 pub enum Device {
     /// A file or a device.
-    File(Arc<SyncDevice>),
+    File(Arc<OpenFile>),
     /// A simulated device.
     Sim(Arc<SimDevice>),
     /// None.

@@ -10,12 +10,14 @@ use brunt_plan::work::{Backend, Target, WorkerShare};
 
 use crate::assembly::Assembly;
 use crate::device::Device;
-use crate::device::sync::SyncDevice;
+use crate::device::open::OpenFile;
 use crate::lane::Lane;
 use crate::options::{EngineError, EngineOptions};
 use crate::pacer::Pacer;
+use crate::port::aio::AioPort;
 use crate::port::null::NullPort;
 use crate::port::sim::SimPort;
+use crate::port::uring::UringPort;
 use crate::port::{Outfit, Port};
 use crate::random::mix;
 use crate::reactor::{Trouble, Works};
@@ -146,12 +148,7 @@ impl<'a> Crowd<'a> {
         })
     }
 
-    fn lanes(
-        &mut self,
-        assembly: &mut Assembly<'_>,
-        target: usize,
-        device: &Arc<SyncDevice>,
-    ) -> Result<(), EngineError> {
+    fn lanes(&mut self, assembly: &mut Assembly<'_>, target: usize, device: &Arc<OpenFile>) -> Result<(), EngineError> {
         let needs = assembly.needs(target);
         for seat in assembly.seats(target) {
             let number = self.threads.len();
@@ -196,10 +193,9 @@ impl<'a> Crowd<'a> {
                 let devices: Vec<_> = devices.filter_map(sim).collect();
                 self.reactor_with(assembly, backend, targets, move |o| Ok(SimPort::new(devices, o.lanes)))
             }
-            Backend::Aio | Backend::Uring | Backend::Sync => {
-                let reason = "this build does not have it".into();
-                Err(EngineError::Backend { sds: self.names(targets), backend, reason })
-            }
+            Backend::Aio => self.reactor_with(assembly, backend, targets, |o| Ok(AioPort::new(o)?)),
+            Backend::Uring => self.reactor_with(assembly, backend, targets, |o| Ok(UringPort::new(o)?)),
+            Backend::Sync => self.blocking(assembly, targets),
         }
     }
 
