@@ -182,7 +182,7 @@ mod outside {
 
     #[test]
     fn small_limits_suffice() {
-        let passed = run(Confinement::Limits, "limits", &["ports::", "sync::", "confined::inside"]);
+        let passed = run(Confinement::Limits, "limits", &["ports::", "files::", "confined::inside"]);
         assert!(passed >= 20, "{passed}");
     }
 }

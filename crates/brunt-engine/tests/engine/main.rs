@@ -2,10 +2,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod confined;
+mod files;
 mod harness;
 mod media;
 mod paced;
 mod ports;
 mod removal;
-mod sync;
 mod virtual_clock;

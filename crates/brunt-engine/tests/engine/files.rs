@@ -1,29 +1,65 @@
-//! Real files, in memory and on the disk of the working directory.
+//! Real files, in memory and on the disk of the working directory, through each back end.
 
 use std::fs;
 use std::io::{Seek as _, SeekFrom, Write as _};
+use std::ops::{Deref, DerefMut};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-use brunt_plan::work::{Area, Generator, IoErrorKind, OpenFlag, Seek, Target, WorkerEvent, Wrap, Xfer};
+use brunt_plan::work::{Area, Backend, Generator, IoErrorKind, OpenFlag, Seek, Target, WorkerEvent, Wrap, Xfer};
 use tempfile::NamedTempFile;
 
 use crate::harness::*;
 
-/// A filled file in memory and one on disk.
-fn files(size: u64) -> Vec<NamedTempFile> {
+/// A file and what serves it.
+struct Lun {
+    file: NamedTempFile,
+    backend: Backend,
+}
+
+impl Deref for Lun {
+    type Target = NamedTempFile;
+
+    fn deref(&self) -> &NamedTempFile {
+        &self.file
+    }
+}
+
+impl DerefMut for Lun {
+    fn deref_mut(&mut self) -> &mut NamedTempFile {
+        &mut self.file
+    }
+}
+
+/// The back ends for files that work here, `sync` first.
+fn backends() -> Vec<Backend> {
+    let support = brunt_engine::support::support();
+    let mut all = vec![Backend::Sync];
+    for (backend, why_not) in [(Backend::Aio, support.no_aio), (Backend::Uring, support.no_uring)] {
+        match why_not {
+            None => all.push(backend),
+            Some(_) if crate::confined::is_confined() => {}
+            Some(why) => crate::media::skip(&why),
+        }
+    }
+    all
+}
+
+/// A filled file in memory and one on disk, for each back end.
+fn files(size: u64) -> Vec<Lun> {
     let folders = [PathBuf::from("/dev/shm"), PathBuf::from(env!("CARGO_TARGET_TMPDIR"))];
-    let make = |folder| {
+    let make = |folder: &PathBuf, backend| {
         let mut file = NamedTempFile::new_in(folder).unwrap();
         let block: Vec<u8> = (0..64 * K).map(|n| n as u8 | 1).collect();
         (0..size / (64 * K)).for_each(|_| file.write_all(&block).unwrap());
-        file
+        Lun { file, backend }
     };
-    folders.into_iter().filter(|f| f.is_dir()).map(make).collect()
+    let folders: Vec<_> = folders.into_iter().filter(|f| f.is_dir()).collect();
+    backends().into_iter().flat_map(|b| folders.iter().map(move |f| make(f, b))).collect()
 }
 
-fn target(file: &NamedTempFile, threads: u32, size: u64) -> Target {
-    crate::harness::file(0, threads, file.path().to_str().unwrap(), size)
+fn target(file: &Lun, threads: u32, size: u64) -> Target {
+    Target { backend: file.backend, ..crate::harness::file(0, threads, file.path().to_str().unwrap(), size) }
 }
 
 /// As it is and with O_DIRECT, where the file system has it (tmpfs since Linux 6.6).
