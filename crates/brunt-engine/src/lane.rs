@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use crate::buffer::Buffer;
 use crate::clock::now_ns;
-use crate::device::open::OpenFile;
-use crate::device::sync::transfer;
+use crate::device::sync::SyncDevice;
 use crate::feed::Order;
 use crate::pattern::Pattern;
 use crate::record::{Arrival, Done, Phase};
@@ -36,7 +35,7 @@ struct Answer {
 #[derive(Debug)]
 pub struct Lane {
     seat: Seat,
-    device: Arc<OpenFile>,
+    device: Arc<SyncDevice>,
     read: Buffer,
     write: Buffer,
     pattern: Pattern,
@@ -47,7 +46,7 @@ impl Lane {
     ///
     /// # Errors
     /// What the system says about the memory.
-    pub fn new(seat: Seat, device: Arc<OpenFile>, needs: Needs, salt: u64) -> io::Result<Self> {
+    pub fn new(seat: Seat, device: Arc<SyncDevice>, needs: Needs, salt: u64) -> io::Result<Self> {
         let (read, write) = (Buffer::new(needs.read)?, Buffer::new(needs.write)?);
         Ok(Self { seat, device, read, write, pattern: Pattern::new(salt) })
     }
@@ -101,7 +100,7 @@ impl Lane {
         let issued_ns = now_ns();
         phase.issue(0, order.local, issued_ns);
         drop(phase);
-        let result = transfer(self.device.file(), access, buffer);
+        let result = self.device.transfer(access, buffer);
         let done_ns = now_ns();
         Answer { order, arrival, issued_ns, done_ns, result }
     }

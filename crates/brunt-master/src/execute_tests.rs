@@ -11,6 +11,7 @@ mod early;
 mod errors;
 mod extras;
 mod hooks;
+mod judged;
 mod lost;
 
 #[tokio::test(start_paused = true)]

@@ -14,6 +14,7 @@ pub mod link;
 mod merge;
 mod monitor;
 mod outcome;
+mod pace;
 mod planned;
 mod rates;
 mod rules;
@@ -23,6 +24,8 @@ mod setup;
 mod simulate;
 mod skew;
 mod totals;
+mod verdict;
+mod witness;
 
 pub use execute::execute;
 pub use fleet::{Control, Fleet, FleetHost, is_this_machine, refusals};

@@ -84,7 +84,7 @@ pub(crate) struct Merged {
     /// The worker whose CPU ticks stand for each host: the lowest that sent any.
     cpu_from: Vec<usize>,
     workers: Vec<Cell>,
-    sds: Vec<Cell>,
+    pub(crate) sds: Vec<Cell>,
     pub(crate) wds: Vec<Cell>,
     host_sds: BTreeMap<(u32, u32), Cell>,
     /// Always kept: who works on which SD decides about `timeout=`.

@@ -327,7 +327,7 @@ impl<'a, L> Session<'a, L> {
                 Some(Loss { workers: w..w + 1, text })
             }
             LinkEvent::Lost(text) => Some(Loss { workers: self.layout.of_host(host), text }),
-            LinkEvent::Worker { .. } => None,
+            LinkEvent::Worker { .. } | LinkEvent::Devices(_) => None,
         }
     }
 

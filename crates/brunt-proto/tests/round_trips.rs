@@ -2,8 +2,9 @@
 #![allow(clippy::unwrap_used)]
 
 use brunt_plan::work::{
-    Area, Arrivals, Backend, Conduct, Control, Generator, IoErrorKind, IoFailure, LunFacts, LunKind, LunQuery,
-    OpenFlag, SdTotals, Seek, SimSpec, Stamps, Target, Wait, WorkerEvent, WorkerShare, Wrap, Xfer,
+    Area, Arrivals, Backend, CommandCounts, Conduct, Control, DeviceCounts, Generator, IoErrorKind, IoFailure,
+    LunFacts, LunKind, LunQuery, OpenFlag, SdTotals, Seek, SimSpec, Stamps, Target, Wait, WorkerEvent, WorkerShare,
+    Wrap, Xfer,
 };
 use brunt_proto::{Report, WireError, v1};
 use brunt_stats::histogram::BUCKETS;
@@ -220,6 +221,18 @@ fn event() -> impl Strategy<Value = WorkerEvent> {
     ]
 }
 
+prop_compose! {
+    fn device()(name in ".{0,8}", sds in vec(any::<u32>(), 0..3), b in any::<[bool; 2]>(),
+                limits in any::<[Option<u32>; 2]>(), n in any::<[u64; 6]>()) -> DeviceCounts {
+        let [max_sectors_kb, max_segments] = limits;
+        DeviceCounts {
+            name, sds, direct: b[0], counting: b[1], max_sectors_kb, max_segments,
+            read: CommandCounts { commands: n[0], merges: n[1], sectors: n[2] },
+            write: CommandCounts { commands: n[3], merges: n[4], sectors: n[5] },
+        }
+    }
+}
+
 fn kind() -> impl Strategy<Value = LunKind> {
     prop_oneof![
         Just(LunKind::Missing),
@@ -263,6 +276,14 @@ proptest! {
         let message = v1::WorkerMessage { worker, event: Some(event.clone().into()) };
         let back: (u32, Report) = wire(message).try_into().unwrap();
         prop_assert_eq!(back, (worker, Report::Event(event)));
+    }
+
+    #[test]
+    fn devices(devices in vec(device(), 0..3)) {
+        let list = v1::Devices { devices: devices.iter().cloned().map(Into::into).collect() };
+        let message = v1::WorkerMessage { worker: 0, event: Some(v1::worker_message::Event::Devices(list)) };
+        let back: (u32, Report) = wire(message).try_into().unwrap();
+        prop_assert_eq!(back, (0, Report::Devices(devices)));
     }
 
     #[test]

@@ -25,6 +25,7 @@ mod execution;
 mod figures;
 mod flatfile;
 mod histogram;
+mod judged;
 mod layout;
 mod message;
 mod number;

@@ -16,6 +16,7 @@ mod service;
 mod stdio;
 mod team;
 mod thread;
+mod witness;
 
 use std::io;
 use std::sync::Arc;
@@ -101,7 +102,7 @@ pub async fn serve_stdio_with(options: AgentOptions, engine: Arc<dyn WorkEngine>
     let ended = Arc::new(ended);
     let stream = stdio::take(&marker_line(&options.marker), Arc::clone(&ended)).map_err(AgentError::Stdio)?;
     let keepalive = options.keepalive;
-    let (relay, outgoing) = Relay::new();
+    let (relay, outgoing) = Relay::new(&options.cores);
     let service = Arc::new(AgentService::new(options, engine, relay, outgoing, ended));
     let server = AgentServer::from_arc(Arc::clone(&service))
         .max_decoding_message_size(MAX_MESSAGE)

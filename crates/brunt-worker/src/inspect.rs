@@ -1,12 +1,12 @@
 //! What this host knows about luns and about itself. Nothing here writes.
 
-mod device;
+pub(crate) mod device;
 mod inventory;
 mod lun;
 mod partition_table;
 mod patience;
 mod signature;
-mod system;
+pub(crate) mod system;
 mod usage;
 
 use std::fs;

@@ -7,5 +7,6 @@ mod harness;
 mod media;
 mod paced;
 mod ports;
+mod reactor;
 mod removal;
 mod virtual_clock;

@@ -48,7 +48,7 @@ pub fn plan(sys: &Path, wanted: &[usize], workers: u32) -> Result<Vec<Vec<usize>
 }
 
 /// The affinity mask, which the kernel keeps within the cpuset of the process.
-fn allowed() -> Result<Vec<usize>, String> {
+pub fn allowed() -> Result<Vec<usize>, String> {
     let mask =
         sched_getaffinity(Pid::from_raw(0)).map_err(|e| format!("the cores of this process are unknown: {e}"))?;
     Ok((0..CpuSet::count()).filter(|core| mask.is_set(*core).unwrap_or(false)).collect())

@@ -328,7 +328,7 @@ mod tests {
     }
 
     fn worker() -> (OwnWorker, Outgoing) {
-        let (relay, outgoing) = Relay::new();
+        let (relay, outgoing) = Relay::new(&[]);
         (OwnWorker::new(0, "hosta-0".into(), Arc::new(LaneEngine::new(Vec::new())), relay), outgoing)
     }
 
@@ -379,7 +379,7 @@ mod tests {
             let (_, report) = message.try_into().unwrap();
             match report {
                 Report::Event(event) => last = event,
-                Report::Stderr(line) => panic!("{line}"),
+                other => panic!("{other:?}"),
             }
         }
         assert_eq!(last, WorkerEvent::Drained);

@@ -87,7 +87,7 @@ impl ProcessWorker {
     /// Hands over a share.
     pub async fn prepare(&self, share: Option<v1::WorkerShare>) -> Result<(), String> {
         let workers = vec![v1::WorkerSlot { share }];
-        let result = self.client.clone().prepare(v1::PrepareRequest { workers }).await;
+        let result = self.client.clone().prepare(v1::PrepareRequest { workers, witness: false }).await;
         result.map(drop).map_err(|status| self.failed(status))
     }
 

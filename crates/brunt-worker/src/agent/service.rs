@@ -16,6 +16,7 @@ use tonic::{Request, Response, Status};
 use super::options::AgentOptions;
 use super::relay::{Outgoing, Relay};
 use super::team::{Team, instant_of};
+use super::witness::Witness;
 use super::{DRAIN_LIMIT, thread};
 use crate::engine::WorkEngine;
 use crate::inspect::{self, Roots};
@@ -107,12 +108,14 @@ impl Agent for AgentService {
     }
 
     async fn prepare(&self, request: Request<v1::PrepareRequest>) -> Result<Response<v1::PrepareReply>, Status> {
-        let shares: Vec<_> = request.into_inner().workers.into_iter().map(|slot| slot.share).collect();
+        let v1::PrepareRequest { workers, witness } = request.into_inner();
+        let shares: Vec<_> = workers.into_iter().map(|slot| slot.share).collect();
         let first = shares.iter().zip(0..).find_map(|(share, number)| share.is_some().then_some(number));
         let virtual_clock =
             shares.iter().flatten().flat_map(|s| &s.targets).any(|t| t.sim.is_some_and(|s| s.virtual_clock));
+        let witness = if witness { Witness::of(Path::new("/sys"), &shares) } else { Witness::default() };
         self.team()?.prepare(shares).await.map_err(refuse)?;
-        self.relay.prepare(first, virtual_clock);
+        self.relay.prepare(first, virtual_clock, witness);
         Ok(Response::new(v1::PrepareReply {}))
     }
 
