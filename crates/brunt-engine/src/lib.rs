@@ -14,6 +14,7 @@
 //! generators of an SD with sequential work in uncontrolled runs, outside the measured time.
 #![allow(unsafe_code)]
 
+mod affinity;
 mod assembly;
 mod clock;
 mod collect;
@@ -42,6 +43,7 @@ mod watch;
 
 pub mod address;
 pub mod buffer;
+pub mod calibrate;
 pub mod device;
 pub mod pacing;
 pub mod port;

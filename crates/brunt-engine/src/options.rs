@@ -33,6 +33,8 @@ pub enum Bind {
 pub struct EngineOptions {
     /// Cores for the threads; empty: wherever the system likes.
     pub cores: Vec<usize>,
+    /// Whether others have them too, other workers of the host above all: then no thread has one to itself.
+    pub shared: bool,
     /// How threads are bound to them.
     pub bind: Bind,
 }

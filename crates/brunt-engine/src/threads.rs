@@ -8,6 +8,7 @@ use std::thread::{self, JoinHandle};
 
 use brunt_plan::work::{Backend, Target, WorkerShare};
 
+use crate::affinity;
 use crate::assembly::Assembly;
 use crate::device::Device;
 use crate::device::sync::SyncDevice;
@@ -96,7 +97,7 @@ impl<'a> Crowd<'a> {
         ready: Ready,
         salt: u64,
     ) -> Self {
-        let own_core = has_core(dispatchers, options.core_count(), !options.cores.is_empty());
+        let own_core = !options.shared && has_core(dispatchers, options.core_count(), !options.cores.is_empty());
         let watch = Watch::new(share.conduct.wait, own_core);
         Self { share, options, devices, watch, salt, ready, threads: Vec::new() }
     }
@@ -286,8 +287,5 @@ pub fn spawn(
 /// Binds the calling thread to cores; none: anywhere.
 fn pin(name: &str, cores: &[usize]) -> Result<(), EngineError> {
     let Some(first) = cores.first() else { return Ok(()) };
-    let mut set = nix::sched::CpuSet::new();
-    let all = cores.iter().try_for_each(|core| set.set(*core));
-    all.and_then(|()| nix::sched::sched_setaffinity(nix::unistd::Pid::from_raw(0), &set))
-        .map_err(|e| EngineError::Pin { name: name.into(), core: *first, error: e.into() })
+    affinity::bind(cores).map_err(|error| EngineError::Pin { name: name.into(), core: *first, error })
 }

@@ -6,12 +6,15 @@
 //! Identities are small numbers given by [`Event::Planned`]: hosts, workers, SDs, WDs and runs are
 //! indices into its lists. Times are Unix milliseconds in records and nanoseconds in measurements.
 
+mod engines;
 mod judged;
 mod planned;
 mod run;
 
+use brunt_stats::OwnError;
 use serde::{Deserialize, Serialize};
 
+pub use engines::EngineChoice;
 pub use judged::{Compared, Difference, Limit, Witnessed, WitnessedDevice};
 pub use planned::{AnchorSize, FilesRate, Planned, PlannedRun, PlannedSd, PlannedWorker, RateText};
 pub use run::{HostInterval, Interval, Requested, RunEnd, RunEnded, RunStarted, RunWorkload, SdDone};
@@ -108,6 +111,13 @@ pub enum Event {
         /// Plain text.
         text: String,
     },
+    /// What a host and its build add to every measurement.
+    OwnError {
+        /// Index in [`Planned::hosts`].
+        host: u32,
+        /// The numbers, measured just now.
+        error: Box<OwnError>,
+    },
     /// A file must be made or extended before the first run.
     FormatNeeded {
         /// Index in [`Planned::sds`].
@@ -116,6 +126,11 @@ pub enum Event {
         lun: String,
         /// Index in [`Planned::hosts`].
         host: u32,
+    },
+    /// What serves the I/Os of each SD in all runs, and why.
+    Engines {
+        /// By host, back end and reason.
+        choices: Vec<EngineChoice>,
     },
     /// Another pass over all runs begins.
     LoopStarted {

@@ -138,11 +138,12 @@ impl HostLink for GrpcLink {
             return Err(self.garbled(&WireError::Invalid { message: "InspectReply", field: "luns", reason }));
         }
         let engines = reply.engines.map(Into::into).unwrap_or_default();
-        Ok(HostFacts { luns, inventory: reply.inventory, engines })
+        let own_error = reply.own_error.map(Into::into);
+        Ok(HostFacts { luns, inventory: reply.inventory, engines, own_error })
     }
 
     async fn prepare(&self, shares: Vec<Option<WorkerShare>>) -> Result<(), LinkError> {
-        let slot = |share: Option<WorkerShare>| v1::WorkerSlot { share: share.map(Into::into) };
+        let slot = |share: Option<WorkerShare>| v1::WorkerSlot { share: share.map(Into::into), placement: None };
         let request = v1::PrepareRequest { workers: shares.into_iter().map(slot).collect(), witness: true };
         self.client.clone().prepare(request).await.map(drop).map_err(|status| self.failed(status))
     }

@@ -3,6 +3,7 @@
 //! The master talks to one agent per host through a [`link::HostLink`] and knows neither devices nor
 //! output formats: what happens goes out as [`brunt_event::Event`]s. [`execute`] is all of it.
 
+mod engines;
 mod errors;
 mod execute;
 mod fleet;
@@ -11,7 +12,7 @@ mod hooks;
 mod idle;
 pub mod launch;
 pub mod link;
-mod merge;
+pub mod merge;
 mod monitor;
 mod outcome;
 mod pace;
@@ -23,7 +24,7 @@ mod session;
 mod setup;
 mod simulate;
 mod skew;
-mod totals;
+pub mod totals;
 mod verdict;
 mod witness;
 

@@ -6,6 +6,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use brunt_plan::work::{DeviceCounts, EngineSupport, LunFacts, LunQuery, WorkerEvent, WorkerShare};
+use brunt_stats::OwnError;
 
 /// What an agent says of itself when it is greeted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +28,8 @@ pub struct HostFacts {
     pub inventory: String,
     /// Its back ends.
     pub engines: EngineSupport,
+    /// What it adds to a measurement; `None` where no lun is real.
+    pub own_error: Option<OwnError>,
 }
 
 /// Result of a hook command.

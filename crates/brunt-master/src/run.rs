@@ -171,7 +171,7 @@ impl<L: HostLink> Run<'_, '_, L> {
                 self.done.insert(worker, sds);
             }
             WorkerEvent::Drained => self.merger.finish(worker),
-            WorkerEvent::Log(_) | WorkerEvent::Fatal(_) => return Some(event),
+            WorkerEvent::Log(_) | WorkerEvent::Warning(_) | WorkerEvent::Fatal(_) => return Some(event),
         }
         None
     }

@@ -452,6 +452,8 @@ pub enum WorkerEvent {
     SequentialDone,
     /// A line for `<worker>.stdout.html`.
     Log(String),
+    /// What the user should know: a sentence with its cure.
+    Warning(String),
     /// The worker cannot go on: a sentence.
     Fatal(String),
     /// The run is over but I/Os are still out. Comes once a second until [`WorkerEvent::Drained`].

@@ -2,6 +2,7 @@
 
 pub(crate) mod event;
 mod lun;
+mod own_error;
 mod sample;
 mod share;
 

@@ -9,7 +9,8 @@ use brunt_plan::work::{
 use brunt_proto::{Report, WireError, v1};
 use brunt_stats::histogram::BUCKETS;
 use brunt_stats::{
-    Cell, CpuTicks, IntervalSample, OpStats, OpTimes, PairSample, PairTimes, SparseHistogram, Times, Timing,
+    Cell, CpuTicks, IntervalSample, OpStats, OpTimes, OwnError, PairSample, PairTimes, SparseHistogram, Spread, Times,
+    Timing,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::option;
@@ -40,6 +41,22 @@ fn seek() -> impl Strategy<Value = Seek> {
         Just(Seek::Eof),
         (0.0..10.0).prop_map(|mid| Seek::Poisson { mid }),
     ]
+}
+
+prop_compose! {
+    fn spread()(n in any::<u64>(), times in any::<[f64; 4]>()) -> Spread {
+        let [min_ns, p50_ns, p99_ns, max_ns] = times;
+        Spread { n, min_ns, p50_ns, p99_ns, max_ns }
+    }
+}
+
+prop_compose! {
+    fn own_error()(
+        clocksource in option::of(".*"), spreads in vec(option::of(spread()), 6), step_ns in any::<u64>(),
+    ) -> OwnError {
+        let [clock, empty_response, empty_io, wake, timer, record] = spreads[..] else { unreachable!() };
+        OwnError { clocksource, clock, empty_response, empty_io, wake, timer, record, step_ns }
+    }
 }
 
 fn backend() -> impl Strategy<Value = Backend> {
@@ -205,6 +222,7 @@ fn event() -> impl Strategy<Value = WorkerEvent> {
         failure().prop_map(WorkerEvent::Failure),
         Just(WorkerEvent::SequentialDone),
         ".{0,30}".prop_map(WorkerEvent::Log),
+        ".{0,30}".prop_map(WorkerEvent::Warning),
         ".{0,30}".prop_map(WorkerEvent::Fatal),
         any::<(u64, u64)>().prop_map(|(count, oldest_ns)| WorkerEvent::Outstanding { count, oldest_ns }),
         vec(any::<[u64; 4]>(), 0..4).prop_map(|sds| {
@@ -293,18 +311,15 @@ proptest! {
     }
 
     #[test]
-    fn lun_queries(query in query()) {
-        let back: LunQuery = wire(v1::LunQuery::from(query.clone())).into();
-        prop_assert_eq!(back, query);
+    fn own_errors(error in own_error()) {
+        let back: OwnError = wire(v1::OwnError::from(error.clone())).into();
+        prop_assert_eq!(back, error);
     }
 
     #[test]
-    fn histograms_are_never_believed(deltas in vec(any::<u32>(), 0..6), counts in vec(any::<u64>(), 0..6)) {
-        let message = v1::Histogram { bucket_deltas: deltas, counts, over: 0 };
-        if let Ok(histogram) = SparseHistogram::try_from(message) {
-            prop_assert!(histogram.buckets.windows(2).all(|w| w[0].0 < w[1].0));
-            prop_assert!(histogram.buckets.iter().all(|(bucket, _)| usize::from(*bucket) < BUCKETS));
-        }
+    fn lun_queries(query in query()) {
+        let back: LunQuery = wire(v1::LunQuery::from(query.clone())).into();
+        prop_assert_eq!(back, query);
     }
 }
 
@@ -334,12 +349,4 @@ fn a_generator_without_its_target_is_refused() {
     };
     let error = WorkerShare::try_from(share).unwrap_err();
     assert_eq!(error.to_string(), "field `target` of message Generator is wrong: there is no such target");
-}
-
-/// The size that design.md bounds: a sample of one pair with 200 used buckets stays near 600 bytes.
-#[test]
-fn histograms_are_small() {
-    let buckets = (0..200u16).map(|n| (800 + 3 * n, 100 + u64::from(n))).collect();
-    let message = v1::Histogram::from(SparseHistogram { buckets, over: 0 });
-    assert!(message.encoded_len() < 620, "{}", message.encoded_len());
 }

@@ -11,14 +11,17 @@
 //! | `book`, `page`, `runs` | which files there are, their heads and links |
 //! | `message`, `boxes`, `errors`, `status` | what is said, and where |
 //! | `run`, `rows`, `execution`, `reporter` | what each event does |
+//! | `own_error`, `calibration` | what the generator adds to a measurement |
 //! | `directory` | the output directory, the only file I/O |
 
 mod book;
 mod boxes;
+pub mod calibration;
 mod chunk;
 mod clock;
 mod context;
 mod directory;
+mod engines;
 mod errno;
 mod errors;
 mod execution;
@@ -30,6 +33,7 @@ mod layout;
 mod message;
 mod number;
 mod optional;
+mod own_error;
 mod page;
 mod reporter;
 mod rows;

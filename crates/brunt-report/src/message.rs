@@ -3,7 +3,9 @@
 use brunt_event::{AnchorSize, EndScope, Event, HookDestination, NoticeLevel};
 
 use crate::context::Context;
+use crate::engines;
 use crate::number::{commas, fixed, size};
+use crate::own_error;
 use crate::runs::description;
 
 /// Where a message goes.
@@ -34,9 +36,11 @@ pub(crate) fn of(event: &Event, context: &Context) -> Option<(To, Vec<String>)> 
         Event::WorkerConnected { worker, pid, master_pid } => (LOG, connected(context, *worker, *pid, *master_pid)),
         Event::WorkersConnected => (CONSOLE, "All slaves are now connected".to_owned()),
         Event::QueryCompleted { sd_sizes } => return Some((LOG, sizes(context, sd_sizes))),
+        Event::OwnError { host, error } => (LOG, own_error::line(context.host(*host), error)),
         Event::FormatNeeded { lun, host, .. } => {
             (CONSOLE, format!("lun={lun} does not exist or is too small. host={}", context.host(*host)))
         }
+        Event::Engines { choices } => return Some((CONSOLE, engines::lines(&context.planned, choices))),
         Event::LoopStarted { pass } => (ALL, format!("Starting loop {pass}")),
         Event::SequentialDone => return Some((CONSOLE, SEQUENTIAL_DONE.map(str::to_owned).to_vec())),
         Event::Draining { outstanding, seconds } => {

@@ -48,6 +48,15 @@ pub fn trimmed(value: f64, decimals: usize) -> String {
     }
 }
 
+/// Nanoseconds that may be negative: one decimal below 1,000, whole ones with commas above.
+pub fn nanoseconds(ns: f64) -> String {
+    if ns.abs() < 999.95 || !ns.is_finite() {
+        return fixed(ns, 1);
+    }
+    let sign = if ns < 0.0 { "-" } else { "" };
+    format!("{sign}{}", commas(ns.abs().round() as u64))
+}
+
 /// A whole number with commas: `8,388,608`.
 pub fn commas(value: u64) -> String {
     let digits = value.to_string();
@@ -108,6 +117,12 @@ mod tests {
         assert_eq!(commas(0), "0");
         assert_eq!(commas(999), "999");
         assert_eq!(commas(8_388_608), "8,388,608");
+    }
+
+    #[test]
+    fn nanoseconds_have_a_decimal_while_it_matters() {
+        let said = [27.25, -3.04, 999.94, 999.96, 58_123.5, -1_234.0].map(nanoseconds);
+        assert_eq!(said, ["27.3", "-3.0", "999.9", "1,000", "58,124", "-1,234"]);
     }
 
     #[test]

@@ -4,10 +4,14 @@
 //! they are the same but for the number of workers. The process lives as long as its stream: when that
 //! ends, work stops at once and [`serve_stdio`] returns, after which the process must exit.
 
+mod cgroup;
 mod cores;
 mod cpu;
 mod drain;
+mod host;
+mod latency;
 mod limits;
+mod needs;
 mod options;
 mod own;
 mod process;
@@ -82,7 +86,7 @@ pub fn run(options: AgentOptions) -> Result<(), AgentError> {
 /// # Errors
 /// See [`AgentError`].
 pub async fn serve_stdio(options: AgentOptions) -> Result<(), AgentError> {
-    let engine = Arc::new(LaneEngine::new(options.cores.clone()));
+    let engine = Arc::new(LaneEngine::default());
     serve_stdio_with(options, engine).await
 }
 
@@ -102,7 +106,7 @@ pub async fn serve_stdio_with(options: AgentOptions, engine: Arc<dyn WorkEngine>
     let ended = Arc::new(ended);
     let stream = stdio::take(&marker_line(&options.marker), Arc::clone(&ended)).map_err(AgentError::Stdio)?;
     let keepalive = options.keepalive;
-    let (relay, outgoing) = Relay::new(&options.cores);
+    let (relay, outgoing) = Relay::new();
     let service = Arc::new(AgentService::new(options, engine, relay, outgoing, ended));
     let server = AgentServer::from_arc(Arc::clone(&service))
         .max_decoding_message_size(MAX_MESSAGE)

@@ -4,6 +4,7 @@
 //! runs the engine in its own process; with more it starts a process for each and carries their streams.
 
 pub mod agent;
+pub mod calibrate;
 pub mod engine;
 pub mod engine_link;
 pub mod inspect;

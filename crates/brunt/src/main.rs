@@ -1,6 +1,7 @@
 //! `brunt`: reads Vdbench parameter files and drives storage with them. This crate wires the others together.
 
 mod arguments;
+mod calibrate_command;
 mod completions;
 mod console;
 mod demo;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         Some("plan") => plan_command::run(&Invocation::of(&program), &words[1..]),
         Some("fmt") => fmt_command::run(&words[1..]),
         Some("explain") => explain::run(&words[1..]),
+        Some("calibrate") => calibrate_command::run(&Invocation::of(&program), &words[1..]),
         Some("completions") => completions::run(&words[1..]),
         _ => command(Invocation::of(&program), words),
     };

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use brunt_event::{
-    AbortCause, AnchorSize, Compared, Compat, Difference, EndScope, Event, FilesRate, HookDestination, IoFailed, Limit,
+    AbortCause, AnchorSize, Compared, Compat, Difference, EndScope, EngineChoice, Event, FilesRate, HookDestination, IoFailed, Limit,
     NoticeLevel, PlannedRun, RateText, Record, RunEnd, RunWorkload, Witnessed, WitnessedDevice,
 };
+use brunt_stats::{OwnError, Spread};
 use serde_json::Value;
 
 use crate::stream::{Measured, START_MS, Stream, opened, planned, planned_run, reads, writes};
@@ -39,7 +40,19 @@ fn messages() -> Vec<Event> {
         got: None,
     };
     let text = || "a sentence".to_owned();
+    let spread = Spread::of([27.25, 31.0]);
+    let error = OwnError {
+        clocksource: Some("tsc".into()),
+        clock: spread,
+        empty_response: spread,
+        empty_io: spread,
+        wake: spread,
+        timer: spread,
+        record: spread,
+        step_ns: 128,
+    };
     vec![
+        Event::OwnError { host: 0, error: Box::new(error) },
         Event::Usage,
         Event::Simulated { run: 0 },
         Event::SimulationTotal { runs: 1, seconds: 4 },
@@ -47,6 +60,9 @@ fn messages() -> Vec<Event> {
             anchors: vec![AnchorSize { anchor: "./tree".into(), directories: 1, files: 8, bytes: 131_072 }],
         },
         Event::FormatNeeded { sd: 0, lun: "./sd1".into(), host: 0 },
+        Event::Engines {
+            choices: vec![EngineChoice { host: 0, backend: "aio".into(), why: "a block device".into(), sds: vec![0] }],
+        },
         Event::LoopStarted { pass: 2 },
         witnessed(),
         Event::Limited {

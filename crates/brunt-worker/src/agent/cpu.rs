@@ -2,8 +2,6 @@
 
 use brunt_stats::CpuTicks;
 
-use super::cores;
-
 /// Times since the start of a run, then since the interval before.
 #[derive(Debug, Default)]
 struct Since {
@@ -61,7 +59,7 @@ impl CpuMeter {
 }
 
 /// Times of the cores that the I/O threads of this process's own worker may use.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct IoMeter {
     cores: Vec<usize>,
     virtual_clock: bool,
@@ -69,11 +67,9 @@ pub struct IoMeter {
 }
 
 impl IoMeter {
-    /// For threads bound to these cores; none: they go where the process may.
-    pub fn new(cores: &[usize]) -> Self {
-        // A system without affinity masks tells nothing here, as one without `/proc/stat`.
-        let cores = if cores.is_empty() { cores::allowed().unwrap_or_default() } else { cores.to_vec() };
-        Self { cores, virtual_clock: false, since: Since::default() }
+    /// They may use these cores from the next run on.
+    pub fn place(&mut self, cores: &[usize]) {
+        cores.clone_into(&mut self.cores);
     }
 
     /// A new run.
@@ -217,7 +213,11 @@ mod tests {
 
     #[test]
     fn io_cores_have_times_but_not_on_a_virtual_clock() {
-        let mut meter = IoMeter::new(&[]);
+        let mut meter = IoMeter::default();
+        meter.prepare(false);
+        assert_eq!(meter.interval(), None, "no cores are known");
+        let all: Vec<usize> = (0..4096).collect();
+        meter.place(&all);
         meter.prepare(false);
         meter.since.before = Some(CpuTicks::default());
         assert!(meter.interval().unwrap().idle > 0);

@@ -24,12 +24,15 @@ pub struct Relay {
 }
 
 impl Relay {
-    /// Makes a relay and its far end. The threads of this process's own worker may use `cores`; none: all that the
-    /// process may.
-    pub fn new(cores: &[usize]) -> (Self, Outgoing) {
+    /// Makes a relay and its far end.
+    pub fn new() -> (Self, Outgoing) {
         let (out, outgoing) = mpsc::unbounded_channel();
-        let io_cpu = Arc::new(Mutex::new(IoMeter::new(cores)));
-        (Self { out, cpu: Arc::default(), io_cpu, witness: Arc::default() }, outgoing)
+        (Self { out, cpu: Arc::default(), io_cpu: Arc::default(), witness: Arc::default() }, outgoing)
+    }
+
+    /// The I/O threads of this process's own worker may use these cores in the next run.
+    pub fn place(&self, cores: &[usize]) {
+        lock(&self.io_cpu).place(cores);
     }
 
     /// Begins a run: from now on the samples of `worker` carry the CPU times of the host. `witness` counts at its devices.

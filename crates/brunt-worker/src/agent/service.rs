@@ -18,6 +18,7 @@ use super::relay::{Outgoing, Relay};
 use super::team::{Team, instant_of};
 use super::witness::Witness;
 use super::{DRAIN_LIMIT, thread};
+use crate::calibrate;
 use crate::engine::WorkEngine;
 use crate::inspect::{self, Roots};
 
@@ -97,24 +98,28 @@ impl Agent for AgentService {
 
     async fn inspect(&self, request: Request<v1::InspectRequest>) -> Result<Response<v1::InspectReply>, Status> {
         let queries: Vec<_> = request.into_inner().luns.into_iter().map(Into::into).collect();
-        let (luns, inventory) = thread::off_thread("inspect", move || inspect::host(&Roots::default(), &queries))
-            .await
-            .map_err(|error| refuse(format!("the host cannot be inspected: {error}")))?;
+        // Beside the inspection, which waits for devices. Without a lun nothing here will be measured in real time.
+        let real = !queries.is_empty();
+        let own_error =
+            async { if real { thread::off_thread("calibrate", calibrate::own_error).await.ok() } else { None } };
+        let inspected = thread::off_thread("inspect", move || inspect::host(&Roots::default(), &queries));
+        let (answer, own_error) = tokio::join!(inspected, own_error);
+        let answer = answer.map_err(|error| refuse(format!("the host cannot be inspected: {error}")))?;
         Ok(Response::new(v1::InspectReply {
-            luns: luns.into_iter().map(Into::into).collect(),
-            inventory,
-            engines: None,
+            luns: answer.luns.into_iter().map(Into::into).collect(),
+            inventory: answer.inventory,
+            engines: Some(answer.engines.into()),
+            own_error: own_error.map(Into::into),
         }))
     }
 
     async fn prepare(&self, request: Request<v1::PrepareRequest>) -> Result<Response<v1::PrepareReply>, Status> {
-        let v1::PrepareRequest { workers, witness } = request.into_inner();
-        let shares: Vec<_> = workers.into_iter().map(|slot| slot.share).collect();
-        let first = shares.iter().zip(0..).find_map(|(share, number)| share.is_some().then_some(number));
-        let virtual_clock =
-            shares.iter().flatten().flat_map(|s| &s.targets).any(|t| t.sim.is_some_and(|s| s.virtual_clock));
-        let witness = if witness { Witness::of(Path::new("/sys"), &shares) } else { Witness::default() };
-        self.team()?.prepare(shares).await.map_err(refuse)?;
+        let v1::PrepareRequest { workers: slots, witness } = request.into_inner();
+        let first = slots.iter().zip(0..).find_map(|(slot, number)| slot.share.is_some().then_some(number));
+        let shares = || slots.iter().filter_map(|slot| slot.share.as_ref());
+        let virtual_clock = shares().flat_map(|s| &s.targets).any(|t| t.sim.is_some_and(|s| s.virtual_clock));
+        let witness = if witness { Witness::of(Path::new("/sys"), &slots) } else { Witness::default() };
+        self.team()?.prepare(slots).await.map_err(refuse)?;
         self.relay.prepare(first, virtual_clock, witness);
         Ok(Response::new(v1::PrepareReply {}))
     }

@@ -40,8 +40,8 @@ struct Counters {
 
 impl Witness {
     /// Finds the devices of a new run behind the luns of its shares, by worker. `sys` is `/sys`.
-    pub fn of(sys: &Path, shares: &[Option<v1::WorkerShare>]) -> Self {
-        let workers = shares.iter().zip(0..).filter_map(|(share, worker)| Some((worker, share.as_ref()?)));
+    pub fn of(sys: &Path, slots: &[v1::WorkerSlot]) -> Self {
+        let workers = slots.iter().zip(0..).filter_map(|(slot, worker)| Some((worker, slot.share.as_ref()?)));
         let mut found: BTreeMap<Number, Watched> = BTreeMap::new();
         let mut at_work = BTreeSet::new();
         for (worker, share) in workers {
@@ -230,7 +230,10 @@ mod tests {
             targets: vec![target("/dev/null"), target("/nowhere"), target("/proc/stat")],
             ..v1::WorkerShare::default()
         };
-        let mut witness = Witness::of(Path::new("/sys"), &[None, Some(share)]);
+        let mut witness = Witness::of(
+            Path::new("/sys"),
+            &[v1::WorkerSlot::default(), v1::WorkerSlot { share: Some(share), placement: None }],
+        );
         assert_eq!((witness.devices.len(), witness.at_work.clone()), (0, BTreeSet::from([1])));
         assert_eq!(witness.drained(1), None);
     }
