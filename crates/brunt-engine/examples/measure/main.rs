@@ -4,7 +4,6 @@
 //! `cargo run --release -p brunt-engine --example measure -- rates FILE [LANES]`
 //! `cargo run --release -p brunt-engine --example measure -- binding FILE [LANES] [ROUNDS]`
 //! `cargo run --release -p brunt-engine --example measure -- sync|aio|uring FILE [LANES] [SECONDS]`
-//! `cargo run --release -p brunt-engine --example measure -- engine-sync|engine-aio|engine-uring|engine-null FILE [LANES] [SECONDS]`
 #![allow(unsafe_code, clippy::print_stdout, clippy::unwrap_used, clippy::expect_used)]
 
 mod binding;
@@ -16,7 +15,7 @@ mod run;
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let [what, path, rest @ ..] = &args[..] else {
-        println!("usage: measure overhead|rates|binding|[engine-]sync|aio|uring|null FILE [LANES] [ROUNDS]");
+        println!("usage: measure overhead|rates|binding|sync|aio|uring FILE [LANES] [ROUNDS]");
         return;
     };
     let number = |n: usize, default: usize| rest.get(n).map_or(default, |t| t.parse().unwrap());
@@ -25,9 +24,6 @@ fn main() {
     match what.as_str() {
         "rates" => rates::rates(path, size, number(0, 8) as u32),
         "sync" | "aio" | "uring" => port::port(path, size, what, number(0, 32) as u32, number(1, 3) as f64),
-        "engine-sync" | "engine-aio" | "engine-uring" | "engine-null" => {
-            port::engine(path, size, what, number(0, 32) as u32, number(1, 3) as u32)
-        }
         "binding" => binding::binding(path, size, number(0, 8) as u32, number(1, 7)),
         _ => overhead::overhead(path, size, number(0, 1) as u32, number(1, 9)),
     }

@@ -1,5 +1,4 @@
-//! What back ends cost: by themselves (random reads through a port, each stamped twice and recorded), and within the
-//! engine.
+//! What a back end costs by itself: random reads through a port, each stamped twice and recorded.
 
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
@@ -13,10 +12,9 @@ use brunt_engine::port::aio::AioPort;
 use brunt_engine::port::uring::UringPort;
 use brunt_engine::port::{Completion, Outfit, Port, Request};
 use brunt_engine::random::{Draws, Purpose};
-use brunt_plan::work::{Arrivals, Backend, Control};
 use brunt_stats::{Histogram, OpStats};
 
-use crate::run::{BLOCK, cpu_ns, run, share};
+use crate::run::{BLOCK, cpu_ns};
 
 fn now_ns() -> u64 {
     let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -38,26 +36,6 @@ pub fn port(path: &str, size: u64, name: &str, lanes: u32, seconds: f64) {
         "aio" => drive(AioPort::new(&outfit).unwrap(), arena, size, lanes, seconds, name),
         _ => drive(UringPort::new(&outfit).unwrap(), arena, size, lanes, seconds, name),
     }
-}
-
-/// The same through the engine, with all that it records.
-pub fn engine(path: &str, size: u64, name: &str, lanes: u32, seconds: u32) {
-    let mut share = share(path, lanes, size, Control::Uncontrolled, Arrivals::Exponential, 0.0, seconds);
-    share.targets[0].backend = match name {
-        "engine-sync" => Backend::Sync,
-        "engine-aio" => Backend::Aio,
-        "engine-null" => Backend::Null,
-        _ => Backend::Uring,
-    };
-    let done = run(share);
-    let (ops, read) = (done.read.ops as f64, &done.read);
-    println!(
-        "{name} lanes {lanes}: {:.0} ns/IO, {:.0} kIOPS, p50 {} ns, mean {:.0} ns",
-        done.cpu_ns / ops,
-        ops / done.length_ns as f64 * 1e6,
-        done.response.quantile(0.5, read.min_ns, read.max_ns).unwrap_or(0),
-        read.sum_ns as f64 / ops
-    );
 }
 
 /// `pread`, for comparison: one lane, and the I/O is done within `push`.
