@@ -5,6 +5,7 @@ mod confined;
 mod files;
 mod harness;
 mod media;
+mod mixed_sizes;
 mod paced;
 mod ports;
 mod reactor;
