@@ -30,6 +30,36 @@ pub struct Access {
     pub len: u64,
 }
 
+/// The I/Os of a plain sequential stream, by number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Blocks {
+    read: bool,
+    low: u64,
+    high: u64,
+    len: u64,
+    count: u64,
+    eof: bool,
+}
+
+impl Blocks {
+    /// How many there are, when they end.
+    pub fn limit(&self) -> Option<u64> {
+        self.eof.then_some(self.count)
+    }
+
+    /// The n-th one.
+    #[inline]
+    pub fn get(&self, n: u64) -> Option<Access> {
+        let n = match n {
+            n if n < self.count => n,
+            _ if self.eof => return None,
+            n => n % self.count,
+        };
+        let lba = self.low + n * self.len;
+        Some(Access { read: self.read, hit: false, lba, len: self.len.min(self.high - lba) })
+    }
+}
+
 /// A part of the SD with a cursor and draws of its own (`streams=`, `docs/vdbench/raw.md` §8.8).
 #[derive(Debug, Clone)]
 struct Stream {
@@ -103,6 +133,24 @@ impl AddressStream {
     /// stream draws anew for each [`BATCH`], so that lanes can take batches by number, without a lock.
     pub fn is_unordered(&self) -> bool {
         self.unordered
+    }
+
+    /// Its I/Os by number, of a plain sequential stream: one size, one operation, one area without a fold.
+    pub fn blocks(&self) -> Option<Blocks> {
+        let Xfer::Fixed(len) = self.xfer else { return None };
+        let sequential = self.is_eof() || matches!(self.seek, Seek::Percent(p) if p <= 0.0);
+        let one_way = self.read_pct <= 0.0 || self.read_pct >= 100.0;
+        let plain = self.stride.is_none() && self.streams.is_empty() && self.hit.is_none();
+        let area = self.miss.area();
+        let room = area.wrap.is_none_or(|w| w.at >= area.high) && area.high > area.low && len > 0;
+        (sequential && one_way && plain && room).then(|| Blocks {
+            read: self.read_pct > 0.0,
+            low: area.low,
+            high: area.high,
+            len,
+            count: (area.high - area.low).div_ceil(len),
+            eof: self.is_eof(),
+        })
     }
 
     /// Goes to the n-th batch of an unordered stream.

@@ -35,6 +35,17 @@ impl Buffer {
         Ok(Self { start, len })
     }
 
+    /// Where it begins.
+    pub fn start(&self) -> NonNull<u8> {
+        self.start
+    }
+
+    /// Its length, whole pages.
+    #[allow(clippy::len_without_is_empty)]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
     /// All of it.
     pub fn bytes(&mut self) -> &mut [u8] {
         // SAFETY: the mapping is `len` bytes, readable, writable and initialised (zeros); `&mut self`

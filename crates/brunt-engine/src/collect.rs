@@ -1,21 +1,34 @@
-//! From what lanes recorded to the samples of intervals.
+//! From what threads recorded to the samples of intervals.
 
 use std::sync::Arc;
 
-use brunt_plan::work::{Generator, Target};
-use brunt_stats::{Cell, IntervalSample, PairSample, PairTimes, Times};
+use brunt_plan::work::{Generator, SdTotals, Target};
+use brunt_stats::{Cell, Histogram, IntervalSample, OpStats, OpTimes, PairSample, PairTimes, Times, Timing};
 
-use crate::record::{Kinds, LaneLog, PairLog, Recording};
+use crate::record::{Kinds, Recording, Taken, ThreadLog};
+
+/// Bytes that the times of single pairs may take in one message, about. With 64 pairs of 1,000 I/Os an interval a
+/// message stays below 20 KiB.
+const BUDGET: usize = 8 * 1024;
+/// What a bucket and a kind of time take in a message, about.
+const BUCKET_BYTES: usize = 3;
+const TIMING_BYTES: usize = 24;
 
 /// One (workload × SD) of the share.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Pair {
     workload: u32,
     sd: u32,
-    total: PairLog,
-    /// Age of what is in flight now, which the intervals before have counted.
-    carried_ns: u64,
-    carry_next_ns: u64,
+    read: OpStats,
+    write: OpStats,
+    /// Times that were not sent yet.
+    owed: Times,
+    /// Age of what is in flight, which the intervals before have counted.
+    carried_ns: i128,
+    /// Age of what is in flight now.
+    in_flight_ns: i128,
+    /// Since the start of the run.
+    total: SdTotals,
 }
 
 /// The histograms that a generator needs.
@@ -23,35 +36,81 @@ pub fn kinds(generator: &Generator, paced: bool) -> Kinds {
     Kinds { read: generator.read_pct > 0.0, write: generator.read_pct < 100.0, due: paced }
 }
 
+/// Times of many pairs, merged in place.
+#[derive(Debug, Default)]
+struct Sum {
+    rest: Timing,
+    hist: Histogram,
+}
+
+impl Sum {
+    fn add(&mut self, timing: &Timing) {
+        if timing.is_empty() {
+            return;
+        }
+        let first = self.rest.min_ns == 0 && self.rest.max_ns == 0;
+        self.rest.min_ns = if first { timing.min_ns } else { self.rest.min_ns.min(timing.min_ns) };
+        self.rest.max_ns = self.rest.max_ns.max(timing.max_ns);
+        self.rest.sum_ns = self.rest.sum_ns.saturating_add(timing.sum_ns);
+        self.hist.merge_sparse(&timing.hist);
+    }
+
+    fn take(&mut self) -> Timing {
+        Timing { hist: self.hist.take_sparse(), ..std::mem::take(&mut self.rest) }
+    }
+}
+
+#[derive(Debug, Default)]
+struct OpSum([Sum; 4]);
+
+impl OpSum {
+    fn add(&mut self, times: &OpTimes) {
+        let [service, due, queue, lateness] = &mut self.0;
+        service.add(&times.service);
+        due.add(&times.due);
+        queue.add(&times.queue);
+        lateness.add(&times.lateness);
+    }
+
+    fn take(&mut self) -> OpTimes {
+        let [service, due, queue, lateness] = self.0.each_mut().map(Sum::take);
+        OpTimes { service, due, queue, lateness }
+    }
+}
+
 /// Takes samples.
 #[derive(Debug)]
 pub struct Collector {
     recording: Recording,
-    /// Of each lane, the pairs of its target's generators.
-    lane_pairs: Vec<Vec<usize>>,
+    /// Of each thread, the pairs of its generators.
+    thread_pairs: Vec<Vec<usize>>,
     pairs: Vec<Pair>,
+    sums: [OpSum; 2],
+    /// The pair whose times are sent next.
+    turn: usize,
+    /// Up to this interval nothing stays owed.
+    warmup: u32,
     start_ns: u64,
     from_ns: u64,
     count: u32,
 }
 
 impl Collector {
-    /// For the generators of a share. `lane_pairs` holds for each lane the generators of its target.
+    /// For the generators of a share. `thread_pairs` holds for each thread its generators.
     pub fn new(
         recording: Recording,
-        lane_pairs: Vec<Vec<usize>>,
+        thread_pairs: Vec<Vec<usize>>,
         generators: &[Generator],
         targets: &[Target],
-        paced: bool,
+        warmup: u32,
     ) -> Self {
-        let pair = |g: &Generator| Pair {
-            workload: g.workload,
-            sd: targets.get(g.target as usize).map_or(0, |t| t.sd),
-            total: PairLog::new(kinds(g, paced)),
-            carried_ns: 0,
-            carry_next_ns: 0,
+        let pair = |g: &Generator| {
+            let sd = targets.get(g.target as usize).map_or(0, |t| t.sd);
+            Pair { workload: g.workload, sd, total: SdTotals { sd, ..SdTotals::default() }, ..Pair::default() }
         };
-        Self { recording, lane_pairs, pairs: generators.iter().map(pair).collect(), start_ns: 0, from_ns: 0, count: 0 }
+        let pairs = generators.iter().map(pair).collect();
+        let sums = <[OpSum; 2]>::default();
+        Self { recording, thread_pairs, pairs, sums, turn: 0, warmup, start_ns: 0, from_ns: 0, count: 0 }
     }
 
     /// The run starts now.
@@ -59,9 +118,9 @@ impl Collector {
         (self.start_ns, self.from_ns) = (start_ns, start_ns);
     }
 
-    /// All lanes.
-    pub fn lanes(&self) -> &[Arc<LaneLog>] {
-        self.recording.lanes()
+    /// All threads.
+    pub fn threads(&self) -> &[Arc<ThreadLog>] {
+        self.recording.threads()
     }
 
     /// How many samples were taken.
@@ -74,34 +133,36 @@ impl Collector {
         self.from_ns
     }
 
-    /// Ends the current interval.
-    pub fn sample(&mut self, now_ns: u64, idle: bool) -> IntervalSample {
-        let Self { recording, lane_pairs, pairs, .. } = self;
-        recording.flip(now_ns, |lane, set, in_flight| {
-            let Some(numbers) = lane_pairs.get(lane) else { return };
-            for (log, number) in set.iter_mut().zip(numbers) {
+    /// Takes from the threads what they have, without ending the interval.
+    pub fn gather(&mut self, now_ns: u64) {
+        let Self { recording, thread_pairs, pairs, sums, .. } = self;
+        pairs.iter_mut().for_each(|p| p.in_flight_ns = 0);
+        recording.flip(|thread, set, in_flight| {
+            let Some(numbers) = thread_pairs.get(thread) else { return };
+            for ((taken, flying), number) in set.take().zip(in_flight).zip(numbers) {
                 if let Some(pair) = pairs.get_mut(*number) {
-                    log.drain_into(&mut pair.total);
+                    sums[0].add(&taken.times.read);
+                    sums[1].add(&taken.times.write);
+                    pair.add(taken);
+                    pair.in_flight_ns += i128::from(flying.age_ns(now_ns));
                 }
             }
-            if let Some(f) = in_flight
-                && let Some(pair) = numbers.get(f.local as usize).and_then(|n| pairs.get_mut(*n))
-            {
-                pair.carry_next_ns += now_ns - f.issued_ns;
-            }
         });
+    }
+
+    /// Ends the current interval. With the `last` sample nothing stays owed.
+    pub fn sample(&mut self, now_ns: u64, idle: bool, last: bool) -> IntervalSample {
+        self.gather(now_ns);
         self.count += 1;
-        let taken: Vec<_> = self.pairs.iter_mut().filter_map(Pair::take).collect();
-        let mut times = Times::default();
-        taken.iter().for_each(|(_, pair)| times.merge(&pair.times));
-        let (pairs, pair_times) = taken.into_iter().unzip();
+        let all = last || self.count <= self.warmup;
+        let [read, write] = self.sums.each_mut().map(OpSum::take);
         let sample = IntervalSample {
             interval: self.count,
             start_ns: self.from_ns.saturating_sub(self.start_ns),
             end_ns: now_ns.saturating_sub(self.start_ns),
-            pairs,
-            times,
-            pair_times,
+            pairs: self.pairs.iter_mut().filter_map(Pair::take).collect(),
+            times: Times { read, write },
+            pair_times: self.pair_times(if all { usize::MAX } else { BUDGET }),
             cpu: None,
             io_cpu: None,
             idle,
@@ -109,20 +170,69 @@ impl Collector {
         self.from_ns = now_ns;
         sample
     }
+
+    /// Times of pairs in turn, as far as they have room; at least of one.
+    fn pair_times(&mut self, budget: usize) -> Vec<PairTimes> {
+        let (mut out, mut used) = (Vec::new(), 0usize);
+        for _ in 0..self.pairs.len() {
+            let Some(pair) = self.pairs.get_mut(self.turn) else { break };
+            let size = size(&pair.owed);
+            if size > 0 {
+                used = used.saturating_add(size);
+                if used > budget && !out.is_empty() {
+                    break;
+                }
+                let times = std::mem::take(&mut pair.owed);
+                out.push(PairTimes { workload: pair.workload, sd: pair.sd, times });
+            }
+            self.turn = (self.turn + 1) % self.pairs.len();
+        }
+        out
+    }
+
+    /// All that was done on each SD until now, also after the last sample.
+    pub fn totals(&mut self, targets: &[Target], now_ns: u64) -> Vec<SdTotals> {
+        self.gather(now_ns);
+        let mut all: Vec<_> = targets.iter().map(|t| SdTotals { sd: t.sd, ..SdTotals::default() }).collect();
+        for pair in &self.pairs {
+            if let Some(sd) = all.iter_mut().find(|t| t.sd == pair.sd) {
+                sd.reads += pair.total.reads;
+                sd.read_bytes += pair.total.read_bytes;
+                sd.writes += pair.total.writes;
+                sd.write_bytes += pair.total.write_bytes;
+            }
+        }
+        all
+    }
+}
+
+/// Bytes of a message, about; 0 when there is nothing to send.
+fn size(times: &Times) -> usize {
+    let of = |t: &Timing| if t.is_empty() { 0 } else { TIMING_BYTES + BUCKET_BYTES * t.hist.buckets.len() };
+    [&times.read, &times.write].iter().flat_map(|t| [&t.service, &t.due, &t.queue, &t.lateness]).map(of).sum()
 }
 
 impl Pair {
-    fn take(&mut self) -> Option<(PairSample, PairTimes)> {
-        let next = std::mem::take(&mut self.carry_next_ns);
-        let carried = std::mem::replace(&mut self.carried_ns, next);
-        let read = std::mem::take(&mut self.total.read);
-        let write = std::mem::take(&mut self.total.write);
-        let busy_ns = (read.sum_ns + write.sum_ns + next).saturating_sub(carried);
+    fn add(&mut self, taken: Taken) {
+        self.read.merge(&taken.read);
+        self.write.merge(&taken.write);
+        self.owed.merge(&taken.times);
+        self.total.reads += taken.read.ops;
+        self.total.read_bytes += taken.read.bytes;
+        self.total.writes += taken.write.ops;
+        self.total.write_bytes += taken.write.bytes;
+    }
+
+    fn take(&mut self) -> Option<PairSample> {
+        let (read, write) = (std::mem::take(&mut self.read), std::mem::take(&mut self.write));
+        let sum = i128::from(read.sum_ns) + i128::from(write.sum_ns);
+        let busy = sum + self.in_flight_ns - self.carried_ns;
+        // I/Os issued just after the end have a negative age; where nothing else makes up for it, it waits.
+        let busy_ns = u64::try_from(busy.max(0)).unwrap_or(u64::MAX);
+        self.carried_ns = self.in_flight_ns + i128::from(busy_ns) - busy;
         if read.ops + write.ops + busy_ns == 0 {
             return None;
         }
-        let (workload, sd) = (self.workload, self.sd);
-        let cell = Cell { read, write, busy_ns };
-        Some((PairSample { workload, sd, cell }, PairTimes { workload, sd, times: self.total.take_times() }))
+        Some(PairSample { workload: self.workload, sd: self.sd, cell: Cell { read, write, busy_ns } })
     }
 }

@@ -1,24 +1,40 @@
-//! Back ends: what serves an I/O.
+//! What serves the I/Os of a target.
 
 pub mod sim;
 pub mod sync;
 
-use crate::address::Access;
+use std::sync::Arc;
 
-/// A target that serves one I/O at a time per caller, and any number of callers at once.
-pub trait Device: std::fmt::Debug + Send + Sync {
-    /// Moves the first `access.len` bytes of the buffer and returns how many were moved, or the
-    /// system's error number. Returns when the I/O is done; the caller takes both times.
-    fn transfer(&self, access: &Access, buffer: &mut [u8]) -> Result<u64, i32>;
+use sim::SimDevice;
+use sync::SyncDevice;
 
+/// A target, opened.
+#[derive(Debug, Clone)]
+pub enum Device {
+    /// A file or a device.
+    File(Arc<SyncDevice>),
+    /// A simulated device.
+    Sim(Arc<SimDevice>),
+    /// None.
+    Null,
+}
+
+impl Device {
     /// Tells when the run starts, on the monotonic clock.
-    fn started(&self, _start_ns: u64) {}
+    pub fn started(&self, start_ns: u64) {
+        if let Self::Sim(device) = self {
+            device.started(start_ns);
+        }
+    }
 
-    /// Ends the use, after the last I/O. With `openflags=fsync` this makes written data durable.
+    /// Ends the use, after the last I/O.
     ///
     /// # Errors
     /// The system's error number.
-    fn finish(&self) -> Result<(), i32> {
-        Ok(())
+    pub fn finish(&self) -> Result<(), i32> {
+        match self {
+            Self::File(device) => device.finish(),
+            Self::Sim(_) | Self::Null => Ok(()),
+        }
     }
 }

@@ -1,9 +1,9 @@
 //! Releases the I/Os of a paced run when they are due.
 //!
-//! One dispatcher merges the due times of all generators of a worker and puts arrivals into the queues of
-//! their targets. When one queue is full it stops, so that all workloads slow down together and keep
-//! their skew (`docs/vdbench/raw.md` §8.1). With priorities that holds within each priority: a full
-//! queue of a lower one never holds back a higher one, and the other way round.
+//! One dispatcher merges the due times of all generators of a thread and puts arrivals into the queues of
+//! their targets. When one queue is full it stops, and with it the other dispatchers of the worker ([`Pace`]), so that
+//! all workloads slow down together and keep their skew (`docs/vdbench/raw.md` §8.1). With priorities that holds within
+//! each priority: a full queue of a lower one never holds back a higher one, and the other way round.
 //!
 //! It knows no clock: threads and the virtual time drive the same code.
 
@@ -13,16 +13,20 @@ use std::sync::Arc;
 
 use crate::address::AddressStream;
 use crate::feed::Order;
+use crate::pace::Pace;
 use crate::pacing::{DueTimes, NEVER};
 use crate::queue::TargetQueue;
 use crate::shared::Shared;
+
+/// How long a dispatcher that is held back by others waits before it looks again: they have no bell for it.
+const HELD_NS: u64 = 250_000;
 
 /// A generator with its due times.
 #[derive(Debug)]
 pub struct Paced {
     /// Index in the share.
     pub generator: usize,
-    /// Index of its target.
+    /// Number of its target within the dispatcher.
     pub target: usize,
     /// Number within its target.
     pub local: u32,
@@ -41,6 +45,10 @@ struct Class {
     next: BinaryHeap<Reverse<(u64, usize)>>,
     /// The target whose full queue holds all of them back.
     blocked_on: Option<usize>,
+    /// Due time up to which the other dispatchers let it go.
+    limit_ns: u64,
+    /// Whether it is there.
+    held: bool,
 }
 
 /// Releases I/Os.
@@ -49,18 +57,31 @@ pub struct Dispatcher {
     classes: Vec<Class>,
     paced: Vec<Paced>,
     queues: Vec<Arc<TargetQueue>>,
-    arrived: Vec<usize>,
+    /// Which targets have new arrivals, and the same as a list.
+    arrived: Vec<bool>,
+    arrivals: Vec<usize>,
     shared: Arc<Shared>,
+    pace: Arc<Pace>,
+    number: usize,
     start_ns: u64,
 }
 
 impl Dispatcher {
-    /// For the generators of a share and the queues of its targets.
-    pub fn new(paced: Vec<Paced>, queues: Vec<Arc<TargetQueue>>, shared: Arc<Shared>) -> Self {
-        let count = paced.iter().map(|p| p.class + 1).max().unwrap_or(0);
-        let classes = (0..count).map(|_| Class::default()).collect();
-        let arrived = vec![0; queues.len()];
-        Self { classes, paced, queues, arrived, shared, start_ns: 0 }
+    /// For generators of so many priorities and the queues of their targets; the `number`-th of its worker.
+    pub fn new(
+        paced: Vec<Paced>,
+        classes: usize,
+        queues: Vec<Arc<TargetQueue>>,
+        shared: Arc<Shared>,
+        (pace, number): (Arc<Pace>, usize),
+    ) -> Self {
+        let class = |n| Class {
+            next: BinaryHeap::with_capacity(paced.iter().filter(|p| p.class == n).count()),
+            ..Class::default()
+        };
+        let classes = (0..classes).map(class).collect();
+        let (arrived, arrivals) = (vec![false; queues.len()], Vec::with_capacity(queues.len()));
+        Self { classes, paced, queues, arrived, arrivals, shared, pace, number, start_ns: 0 }
     }
 
     /// The run starts at `start_ns`.
@@ -68,6 +89,15 @@ impl Dispatcher {
         self.start_ns = start_ns;
         for n in 0..self.paced.len() {
             self.schedule(n);
+        }
+        (0..self.classes.len()).for_each(|class| self.tell_pace(class));
+    }
+
+    /// Lets the other dispatchers know how far this one is.
+    fn tell_pace(&self, number: usize) {
+        if let Some(class) = self.classes.get(number) {
+            let next = class.next.peek().map_or(NEVER, |Reverse((due, _))| *due);
+            self.pace.reached(number, self.number, next);
         }
     }
 
@@ -86,7 +116,11 @@ impl Dispatcher {
     pub fn pump(&mut self, now_ns: u64, budget: usize) -> bool {
         let mut more = false;
         for class in 0..self.classes.len() {
-            more |= self.pump_class(class, now_ns, budget);
+            let due = |c: &Class| c.next.peek().is_some_and(|Reverse((due, _))| *due <= now_ns);
+            if self.classes.get(class).is_some_and(due) {
+                more |= self.pump_class(class, now_ns, budget);
+                self.tell_pace(class);
+            }
         }
         more
     }
@@ -100,6 +134,7 @@ impl Dispatcher {
                 }
                 class.blocked_on = None;
             }
+            class.held = false;
             let Some(Reverse((due, n))) = class.next.peek().copied().filter(|Reverse((due, _))| *due <= now_ns) else {
                 return false;
             };
@@ -107,6 +142,13 @@ impl Dispatcher {
                 return true;
             }
             left -= 1;
+            if due > class.limit_ns {
+                class.limit_ns = self.pace.limit(number, self.number);
+                if due > class.limit_ns {
+                    class.held = true;
+                    return false;
+                }
+            }
             let Some(paced) = self.paced.get(n) else { return false };
             let Some(queue) = self.queues.get(paced.target) else { return false };
             if queue.is_gone() {
@@ -132,35 +174,50 @@ impl Dispatcher {
             return;
         };
         self.shared.tally.issued(paced.generator);
-        let order = Order { local: paced.local, access, due_ns: Some(due) };
+        let order = Order { local: paced.local, access, due_ns: Some(due), awaited: false };
         // There is room: this is the only producer, and the ring was not full.
         if self.queues.get(paced.target).is_some_and(|q| q.push(paced.class, &order))
             && let Some(arrived) = self.arrived.get_mut(paced.target)
+            && !std::mem::replace(arrived, true)
         {
-            *arrived += 1;
+            self.arrivals.push(paced.target);
         }
         self.schedule(n);
     }
 
     /// Gives each target with new arrivals, once.
     pub fn arrivals(&mut self, mut tell: impl FnMut(usize)) {
-        for (target, n) in self.arrived.iter_mut().enumerate().filter(|(_, n)| **n > 0) {
-            *n = 0;
+        for target in self.arrivals.drain(..) {
+            if let Some(arrived) = self.arrived.get_mut(target) {
+                *arrived = false;
+            }
             tell(target);
         }
     }
 
     /// Wakes sleeping lanes of the targets with new arrivals, once.
     pub fn wake_lanes(&mut self) {
-        for (queue, n) in self.queues.iter().zip(self.arrived.iter_mut()).filter(|(_, n)| **n > 0) {
-            *n = 0;
-            queue.wake();
+        for target in self.arrivals.drain(..) {
+            if let Some(arrived) = self.arrived.get_mut(target) {
+                *arrived = false;
+            }
+            if let Some(queue) = self.queues.get(target) {
+                queue.wake();
+            }
         }
     }
 
-    /// When the next I/O is due that no full queue holds back.
-    pub fn next_due(&self) -> Option<u64> {
-        let free = self.classes.iter().filter(|c| c.blocked_on.is_none());
-        free.filter_map(|c| c.next.peek().map(|Reverse((due, _))| *due)).min()
+    /// When to pump again, as far as it depends on time: when the next I/O is due that no full queue holds back.
+    pub fn next_due(&self, now_ns: u64) -> Option<u64> {
+        let due = |(number, class): (usize, &Class)| {
+            let Reverse((due, _)) = class.next.peek()?;
+            let full = class.blocked_on.and_then(|target| self.queues.get(target));
+            match full.is_some_and(|q| q.is_blocked(number)) {
+                true => None,
+                false if class.held => Some(now_ns.saturating_add(HELD_NS)),
+                false => Some(*due),
+            }
+        };
+        self.classes.iter().enumerate().filter_map(due).min()
     }
 }

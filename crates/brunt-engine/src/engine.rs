@@ -2,28 +2,24 @@
 
 use std::sync::Arc;
 use std::sync::mpsc;
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use brunt_plan::work::{Target, WorkerShare};
+use brunt_plan::work::{Backend, Target, WorkerShare};
 
-use crate::assembly::{Assembly, assemble, check};
+use crate::assembly::{Assembly, check};
 use crate::clock::{now_ns, ns_of};
 use crate::device::Device;
 use crate::device::sim::SimDevice;
 use crate::device::sync::SyncDevice;
-use crate::lane::Lane;
 use crate::options::{EngineError, EngineOptions};
-use crate::pacer::Pacer;
 use crate::random::mix;
-use crate::record::LaneLog;
+use crate::record::ThreadLog;
 use crate::removal::Exits;
 use crate::reporter::{Events, Reporter};
 use crate::shared::Shared;
+use crate::threads::{Crowd, Roster, spawn};
 use crate::virtual_time::VirtualRun;
-
-/// Small: a lane calls nothing deep, and there may be thousands.
-const LANE_STACK: usize = 128 * 1024;
 
 /// Runs shares.
 #[derive(Debug)]
@@ -33,9 +29,10 @@ pub struct Engine;
 #[derive(Debug)]
 pub struct Prepared {
     shared: Arc<Shared>,
-    lanes: Arc<[Arc<LaneLog>]>,
+    logs: Arc<[Arc<ThreadLog>]>,
+    targets: Arc<[Target]>,
     exits: Arc<Exits>,
-    devices: Vec<Arc<dyn Device>>,
+    devices: Vec<Device>,
     main: Option<JoinHandle<()>>,
 }
 
@@ -44,15 +41,21 @@ pub struct Prepared {
 #[derive(Debug)]
 pub struct Running {
     shared: Arc<Shared>,
-    lanes: Arc<[Arc<LaneLog>]>,
+    logs: Arc<[Arc<ThreadLog>]>,
+    targets: Arc<[Target]>,
     exits: Arc<Exits>,
     main: Option<JoinHandle<()>>,
 }
 
-/// Threads of a run in real time.
-struct Threads {
-    lanes: Vec<(String, JoinHandle<()>)>,
-    pacer: Option<JoinHandle<()>>,
+/// I/Os that are out.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Outstanding {
+    /// How many.
+    pub count: u64,
+    /// Age of the oldest.
+    pub oldest: Duration,
+    /// The SD of the oldest (its index in the plan) and its lun.
+    pub on: Option<(u32, String)>,
 }
 
 impl Engine {
@@ -76,74 +79,61 @@ impl Engine {
 }
 
 fn prepare_virtual(share: &WorkerShare, events: Events) -> Result<Prepared, EngineError> {
-    let (assembly, exits) = assemble(share);
-    let exits = Arc::new(exits);
+    let all: Vec<usize> = (0..share.targets.len()).collect();
+    let mut assembly = Assembly::new(share, 1);
+    let shared = Arc::clone(&assembly.shared);
+    let (crew, writer) = assembly.crew(&all);
+    let dispatcher = assembly.dispatcher(&all);
+    let (collector, exits) = assembly.finish();
     let sim = |t: &Target| t.sim.map(|spec| Arc::new(SimDevice::new(spec, share.seed, t.sd)));
     let devices = share.targets.iter().filter_map(sim).collect();
-    let shared = Arc::clone(&assembly.shared);
-    let mut run = VirtualRun::new(share, assembly, devices, events);
+    let reporter = Reporter::new(collector, Arc::clone(&shared), events, share.intervals, share.interval_ns);
+    let mut run = VirtualRun::new(share, (crew, writer, dispatcher), devices, Arc::clone(&shared), reporter);
     let main = spawn("virtual".into(), 0, None, move || run.run())?;
+    let (exits, targets) = (Arc::new(exits), share.targets.clone().into());
     // Nothing is outstanding in real time.
-    Ok(Prepared { shared, lanes: Arc::from([]), exits, devices: Vec::new(), main: Some(main) })
+    Ok(Prepared { shared, logs: Arc::from([]), targets, exits, devices: Vec::new(), main: Some(main) })
 }
 
-fn open(target: &Target, seed: u64) -> Result<Arc<dyn Device>, EngineError> {
+fn open(target: &Target, seed: u64) -> Result<Device, EngineError> {
     if let Some(spec) = target.sim {
-        return Ok(Arc::new(SimDevice::new(spec, seed, target.sd)));
+        return Ok(Device::Sim(Arc::new(SimDevice::new(spec, seed, target.sd))));
+    }
+    if target.backend == Backend::Null {
+        return Ok(Device::Null);
     }
     let how = if target.write { "reading and writing" } else { "reading" };
     let failed = |error| EngineError::Open { sd: target.name.clone(), lun: target.lun.clone(), how, error };
-    Ok(Arc::new(SyncDevice::open(target).map_err(failed)?))
+    Ok(Device::File(Arc::new(SyncDevice::open(target).map_err(failed)?)))
 }
 
 fn prepare_real(share: WorkerShare, options: &EngineOptions, events: Events) -> Result<Prepared, EngineError> {
     let devices: Vec<_> = share.targets.iter().map(|t| open(t, share.seed)).collect::<Result<_, _>>()?;
-    let (Assembly { shared, seats, collector, dispatcher, bell, queues, needs }, exits) = assemble(&share);
-    let exits = Arc::new(exits);
-    let lanes: Arc<[_]> = collector.lanes().into();
-    // From here on an error must send home the threads that are there: `prepared` does when dropped.
-    let mut prepared = Prepared { shared: Arc::clone(&shared), lanes, exits, devices: devices.clone(), main: None };
+    let roster = Roster::new(&share.targets, options.core_count());
+    let mut assembly = Assembly::new(&share, roster.dispatchers());
+    let shared = Arc::clone(&assembly.shared);
     let (ready, all_ready) = mpsc::channel();
     let salt = mix(mix(share.seed) ^ now_ns());
-    let mut threads = Threads { lanes: Vec::new(), pacer: None };
-    for (n, seat) in seats.into_iter().enumerate() {
-        let (target, need) = (&share.targets[seat.target], needs[seat.target]);
-        let name = format!("io-{}-{}", target.name, seat.lane);
-        let failed = |error| EngineError::Memory { sd: target.name.clone(), bytes: need.read + need.write, error };
-        let device = Arc::clone(&devices[seat.target]);
-        let mut lane = Lane::new(seat, device, need, mix(salt ^ n as u64)).map_err(failed)?;
-        let cores = options.cores_of(n).to_vec();
-        let (ready, thread_name) = (ready.clone(), name.clone());
-        let work = move || {
-            let pinned = pin(&thread_name, &cores);
-            lane.warm();
-            // Nobody listens when another thread could not be made.
-            let _ = ready.send(pinned);
-            drop(ready);
-            lane.run();
-        };
-        threads.lanes.push((name.clone(), spawn(name, n, Some(LANE_STACK), work)?));
-    }
-    if let Some(dispatcher) = dispatcher {
-        let mut pacer = Pacer::new(dispatcher, Arc::clone(&bell), Arc::clone(&shared), options.wait, &share);
-        let cores = options.cores.clone();
-        let work = move || {
-            // Where it runs matters less than that it runs: lanes have answered for the cores.
-            let _ = pin("pacer", &cores);
-            pacer.run();
-        };
-        threads.pacer = Some(spawn("pacer".into(), threads.lanes.len(), None, work)?);
-    }
-    drop(ready);
-    all_ready.iter().collect::<Result<(), _>>()?;
+    let mut crowd = Crowd::new(&share, options, &devices, roster.dispatchers(), ready, salt);
+    let made = (roster.reactors.iter().try_for_each(|(kind, mine)| crowd.reactor(&mut assembly, *kind, mine)))
+        .and_then(|()| crowd.blocking(&mut assembly, &roster.blocking));
+    let threads = crowd.into_threads();
+    let (bell, queues) = (Arc::clone(&assembly.bell), assembly.queues.clone());
+    let (collector, exits) = assembly.finish();
+    let logs = collector.threads().into();
     let reporter = Reporter::new(collector, Arc::clone(&shared), events, share.intervals, share.interval_ns);
-    let stop = move || {
+    let wake = move || {
         bell.ring();
         queues.iter().for_each(|q| q.wake_all());
     };
-    let targets = share.targets;
-    let main = move || run_real(reporter, &shared, threads, stop, &devices, &targets);
-    prepared.main = Some(spawn("collector".into(), 0, None, main)?);
+    let targets: Arc<[Target]> = share.targets.into();
+    let (main_shared, main_devices, main_targets) = (Arc::clone(&shared), devices.clone(), Arc::clone(&targets));
+    let main = move || run_real(reporter, &main_shared, threads, wake, &main_devices, &main_targets);
+    let main = spawn("collector".into(), 0, None, main).inspect_err(|_| shared.gate.cancel())?;
+    // From here on an error sends home the threads that are there: `prepared` does when dropped.
+    let prepared = Prepared { shared, logs, targets, exits: Arc::new(exits), devices, main: Some(main) };
+    made?;
+    all_ready.iter().collect::<Result<(), _>>()?;
     Ok(prepared)
 }
 
@@ -151,9 +141,9 @@ fn prepare_real(share: WorkerShare, options: &EngineOptions, events: Events) -> 
 fn run_real(
     mut reporter: Reporter,
     shared: &Shared,
-    threads: Threads,
+    threads: Vec<(String, JoinHandle<()>)>,
     wake: impl Fn(),
-    devices: &[Arc<dyn Device>],
+    devices: &[Device],
     targets: &[Target],
 ) {
     let start = shared.gate.wait();
@@ -163,40 +153,14 @@ fn run_real(
     }
     shared.stop_lanes();
     wake();
-    for (name, thread) in threads.lanes {
+    for (name, thread) in threads {
         if thread.join().is_err() {
             reporter.fatal(format!("thread {name} ended unexpectedly; this is a defect of the program"));
         }
     }
-    if threads.pacer.is_some_and(|t| t.join().is_err()) {
-        reporter.fatal("the pacer ended unexpectedly; this is a defect of the program".into());
-    }
     if start.is_some() {
         reporter.finish(devices, targets);
     }
-}
-
-fn spawn(
-    name: String,
-    count: usize,
-    stack: Option<usize>,
-    work: impl FnOnce() + Send + 'static,
-) -> Result<JoinHandle<()>, EngineError> {
-    let builder = thread::Builder::new().name(name.clone());
-    let builder = match stack {
-        Some(bytes) => builder.stack_size(bytes),
-        None => builder,
-    };
-    builder.spawn(work).map_err(|error| EngineError::Thread { name, count: count + 1, error })
-}
-
-/// Binds the calling thread to cores; none: anywhere.
-fn pin(name: &str, cores: &[usize]) -> Result<(), EngineError> {
-    let Some(first) = cores.first() else { return Ok(()) };
-    let mut set = nix::sched::CpuSet::new();
-    let all = cores.iter().try_for_each(|core| set.set(*core));
-    all.and_then(|()| nix::sched::sched_setaffinity(nix::unistd::Pid::from_raw(0), &set))
-        .map_err(|e| EngineError::Pin { name: name.into(), core: *first, error: e.into() })
 }
 
 impl Prepared {
@@ -205,8 +169,9 @@ impl Prepared {
         let start_ns = ns_of(at);
         self.devices.iter().for_each(|d| d.started(start_ns));
         self.shared.gate.open(start_ns);
-        let (shared, lanes, exits) = (Arc::clone(&self.shared), Arc::clone(&self.lanes), Arc::clone(&self.exits));
-        Running { shared, lanes, exits, main: self.main.take() }
+        let (shared, exits) = (Arc::clone(&self.shared), Arc::clone(&self.exits));
+        let (logs, targets) = (Arc::clone(&self.logs), Arc::clone(&self.targets));
+        Running { shared, logs, targets, exits, main: self.main.take() }
     }
 
     /// As [`Running::drop_sd`], before the start.
@@ -243,12 +208,14 @@ impl Running {
         self.exits.remove(sd);
     }
 
-    /// How many I/Os are in flight, and the age of the oldest.
-    pub fn outstanding(&self) -> (u64, Duration) {
+    /// What is in flight.
+    pub fn outstanding(&self) -> Outstanding {
         let now = now_ns();
-        let issued = || self.lanes.iter().filter_map(|l| l.issued_ns());
-        let age = issued().min().map_or(0, |oldest| now.saturating_sub(oldest));
-        (issued().count() as u64, Duration::from_nanos(age))
+        let issued = || self.logs.iter().flat_map(|log| log.issued());
+        let Some((oldest_ns, target)) = issued().min() else { return Outstanding::default() };
+        let on = self.targets.get(target as usize).map(|t| (t.sd, t.lun.clone()));
+        let oldest = Duration::from_nanos(now.saturating_sub(oldest_ns));
+        Outstanding { count: issued().count() as u64, oldest, on }
     }
 
     /// Whether all is over, so that [`Running::join`] will not wait.

@@ -1,9 +1,14 @@
 //! Where the lanes of a target get their I/Os from in uncontrolled runs.
+//!
+//! A reactor owns its generators and just asks them: [`Members`]. Blocking lanes are threads, and come to terms in one
+//! of two ways. Where the n-th I/O of each generator is known by its number (those at random addresses, and plain
+//! sequential ones of one size and one operation) a lane claims numbers: [`FreeFeed`]. What remains (sequential with
+//! `streams=`, `stride=`, mixed sizes or operations, or a seek now and then) is under a lock: [`Feed`].
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::address::{Access, AddressStream, BATCH};
+use crate::address::{Access, AddressStream, BATCH, Blocks};
 use crate::shared::Shared;
 
 /// An I/O handed to a lane.
@@ -15,6 +20,16 @@ pub struct Order {
     pub access: Access,
     /// When it was due, in paced runs.
     pub due_ns: Option<u64>,
+    /// Whether a blocking lane slept for it when it arrived.
+    pub awaited: bool,
+}
+
+impl Order {
+    /// Of an uncontrolled run.
+    #[inline]
+    fn free(local: usize, access: Access) -> Self {
+        Self { local: local as u32, access, due_ns: None, awaited: false }
+    }
 }
 
 /// One generator of a target.
@@ -26,39 +41,31 @@ pub struct Member {
     pub stream: AddressStream,
 }
 
+/// The generators of one target. Lanes take from them in turn (`docs/vdbench/raw.md` §8.1).
 #[derive(Debug)]
-struct Members {
+pub struct Members {
     all: Vec<Member>,
     turn: usize,
-}
-
-/// The generators of one target. Lanes take from them in turn (`docs/vdbench/raw.md` §8.1), each under a
-/// short lock and outside the measured time: what is sequential must reach the device in order.
-#[derive(Debug)]
-pub struct Feed {
-    members: Mutex<Members>,
     shared: Arc<Shared>,
 }
 
-impl Feed {
-    /// A feed.
+impl Members {
+    /// Of a target.
     pub fn new(all: Vec<Member>, shared: Arc<Shared>) -> Self {
-        Self { members: Mutex::new(Members { all, turn: 0 }), shared }
+        Self { all, turn: 0, shared }
     }
 
     /// The next I/O for a lane, counted within the target. `None`: nothing will come for it any more.
     #[inline]
-    pub fn next(&self, lane: usize) -> Option<Order> {
-        let mut members = self.members.lock().unwrap_or_else(PoisonError::into_inner);
-        let Members { all, turn } = &mut *members;
-        for _ in 0..all.len() {
-            let local = *turn;
-            *turn = if local + 1 < all.len() { local + 1 } else { 0 };
-            let Some(member) = all.get_mut(local) else { continue };
+    pub fn next(&mut self, lane: usize) -> Option<Order> {
+        for _ in 0..self.all.len() {
+            let local = self.turn;
+            self.turn = if local + 1 < self.all.len() { local + 1 } else { 0 };
+            let Some(member) = self.all.get_mut(local) else { continue };
             let had_ended = member.stream.ended();
             if let Some(access) = member.stream.next_for(lane) {
                 self.shared.tally.issued(member.generator);
-                return Some(Order { local: local as u32, access, due_ns: None });
+                return Some(Order::free(local, access));
             }
             if !had_ended && member.stream.ended() && self.shared.tally.ended(member.generator) {
                 self.shared.news.ring();
@@ -68,17 +75,63 @@ impl Feed {
     }
 }
 
-#[derive(Debug, Clone)]
-struct FreeMember {
-    stream: AddressStream,
-    /// I/Os left of the batch.
-    left: u64,
-    /// The next batch that no lane has taken.
-    next_batch: Arc<AtomicU64>,
+/// The generators of one target whose order only a lock keeps. It is short, and outside of the measured time.
+#[derive(Debug)]
+pub struct Feed(Mutex<Members>);
+
+impl Feed {
+    /// A feed.
+    pub fn new(members: Members) -> Self {
+        Self(Mutex::new(members))
+    }
+
+    /// The next I/O for a lane, counted within the target. `None`: nothing will come for it any more.
+    #[inline]
+    pub fn next(&self, lane: usize) -> Option<Order> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).next(lane)
+    }
 }
 
-/// One lane's view of the generators of a target whose I/Os need no order. Each lane has a copy of
-/// them and takes whole batches by number: no lock, and still each I/O is done once.
+#[derive(Debug, Clone)]
+enum FreeMember {
+    /// In any order.
+    Random {
+        stream: AddressStream,
+        /// I/Os left of the batch.
+        left: u64,
+        /// The next batch that no lane has taken.
+        next_batch: Arc<AtomicU64>,
+    },
+    /// One block after the other.
+    Sequential { blocks: Blocks, next: Arc<AtomicU64> },
+}
+
+impl FreeMember {
+    fn new(stream: AddressStream) -> Option<Self> {
+        if let Some(blocks) = stream.blocks() {
+            return Some(Self::Sequential { blocks, next: Arc::default() });
+        }
+        stream.is_unordered().then(|| Self::Random { stream, left: 0, next_batch: Arc::default() })
+    }
+
+    #[inline]
+    fn next(&mut self) -> Option<Access> {
+        match self {
+            Self::Random { stream, left, next_batch } => {
+                if *left == 0 {
+                    stream.go_to_batch(next_batch.fetch_add(1, Relaxed));
+                    *left = BATCH;
+                }
+                *left -= 1;
+                stream.next_for(0)
+            }
+            Self::Sequential { blocks, next } => blocks.get(next.fetch_add(1, Relaxed)),
+        }
+    }
+}
+
+/// One lane's view of the generators of a target whose I/Os are known by their numbers. Each lane has a copy of them
+/// and claims numbers: no lock, and still each I/O is done once.
 #[derive(Debug, Clone)]
 pub struct FreeFeed {
     members: Vec<FreeMember>,
@@ -86,26 +139,31 @@ pub struct FreeFeed {
 }
 
 impl FreeFeed {
-    /// The view of the first lane; the others get clones. `None` when some generator needs its order.
-    pub fn new(streams: Vec<AddressStream>) -> Option<Self> {
-        let member = |stream| FreeMember { stream, left: 0, next_batch: Arc::default() };
-        let free = streams.iter().all(AddressStream::is_unordered);
-        free.then(|| Self { members: streams.into_iter().map(member).collect(), turn: 0 })
+    /// The view of the first lane; the others get clones. `None` when some generator needs a lock. How many I/Os those
+    /// that end will have is known from the start, and noted.
+    pub fn new(members: &[Member], shared: &Shared) -> Option<Self> {
+        let free: Vec<_> = members.iter().map(|m| FreeMember::new(m.stream.clone())).collect::<Option<_>>()?;
+        for (member, free) in members.iter().zip(&free) {
+            if let FreeMember::Sequential { blocks, .. } = free
+                && let Some(count) = blocks.limit()
+            {
+                shared.tally.expect(member.generator, count);
+            }
+        }
+        Some(Self { members: free, turn: 0 })
     }
 
-    /// The next I/O, of the generators in turn.
+    /// The next I/O, of the generators in turn. `None`: nothing will come any more.
     #[inline]
     pub fn next(&mut self) -> Option<Order> {
-        let local = self.turn;
-        self.turn = if local + 1 < self.members.len() { local + 1 } else { 0 };
-        let member = self.members.get_mut(local)?;
-        if member.left == 0 {
-            member.stream.go_to_batch(member.next_batch.fetch_add(1, Relaxed));
-            member.left = BATCH;
+        for _ in 0..self.members.len() {
+            let local = self.turn;
+            self.turn = if local + 1 < self.members.len() { local + 1 } else { 0 };
+            if let Some(access) = self.members.get_mut(local).and_then(FreeMember::next) {
+                return Some(Order::free(local, access));
+            }
         }
-        member.left -= 1;
-        let access = member.stream.next_for(0)?;
-        Some(Order { local: local as u32, access, due_ns: None })
+        None
     }
 }
 
@@ -136,10 +194,17 @@ mod tests {
         }
     }
 
-    fn feed(generators: &[Generator]) -> Feed {
-        let shared = Arc::new(Shared::new(Tally::new(generators)));
+    fn members(generators: &[Generator]) -> Vec<Member> {
         let member = |(generator, g)| Member { generator, stream: AddressStream::new(g, 1) };
-        Feed::new(generators.iter().enumerate().map(member).collect(), shared)
+        generators.iter().enumerate().map(member).collect()
+    }
+
+    fn feed(generators: &[Generator]) -> Feed {
+        Feed::new(Members::new(members(generators), Arc::new(Shared::new(Tally::new(generators)))))
+    }
+
+    fn free(generators: &[Generator]) -> Option<FreeFeed> {
+        FreeFeed::new(&members(generators), &Shared::new(Tally::new(generators)))
     }
 
     #[test]
@@ -155,7 +220,7 @@ mod tests {
     fn free_lanes_do_each_io_of_the_generators_once() {
         let generators = [generator(5, Seek::Percent(100.0)), generator(6, Seek::Poisson { mid: 3.0 })];
         let streams: Vec<_> = generators.iter().map(|g| AddressStream::new(g, 1)).collect();
-        let first = FreeFeed::new(streams.clone()).map(|f| vec![f.clone(), f.clone(), f]);
+        let first = free(&generators).map(|f| vec![f.clone(), f.clone(), f]);
         let mut lanes = first.unwrap_or_default();
         // Batches of 16 and two generators: each lane takes whole batches of both.
         let got: Vec<Order> =
@@ -168,7 +233,32 @@ mod tests {
             let mine = got.iter().filter(|o| o.local == local).map(|o| o.access).collect();
             assert_eq!(sorted(mine), sorted(stream.take(144).collect()));
         }
-        assert!(FreeFeed::new(vec![AddressStream::new(&generator(5, Seek::Percent(99.0)), 1)]).is_none());
+        assert!(free(&[generator(5, Seek::Percent(99.0))]).is_none());
+    }
+
+    #[test]
+    fn sequential_blocks_are_claimed_by_number_each_once_in_order() {
+        let reads =
+            |seek, high| Generator { read_pct: 100.0, miss: Area { low: 512, high, wrap: None }, ..generator(1, seek) };
+        // The last block is short; the second generator begins anew.
+        let generators = [reads(Seek::Eof, 40_000), reads(Seek::Percent(0.0), 9_000)];
+        {
+            let shared = Shared::new(Tally::new(&generators));
+            let first = FreeFeed::new(&members(&generators), &shared);
+            let mut lanes = first.map(|f| vec![f.clone(), f.clone(), f]).unwrap_or_default();
+            let got: Vec<Order> = (0..90).filter_map(|n| lanes.get_mut(n % 3).and_then(FreeFeed::next)).collect();
+            assert_eq!(got.len(), 90);
+            for (g, local) in generators.iter().zip(0..) {
+                let mine = got.iter().filter(|o| o.local == local).map(|o| o.access);
+                assert!(mine.eq(AddressStream::new(g, 1).take(90).take(if local == 0 { 10 } else { 80 })));
+            }
+            assert!(!shared.tally.sequential_done());
+            assert_eq!((0..10).filter(|_| shared.tally.completed(0)).count(), 1);
+            assert!(shared.tally.sequential_done());
+        }
+        let mixed = Generator { read_pct: 50.0, ..reads(Seek::Eof, 40_000) };
+        let strided = Generator { stride: Some((0, 4096)), ..reads(Seek::Percent(0.0), 40_000) };
+        assert!([mixed, strided].into_iter().all(|g| free(&[g]).is_none()));
     }
 
     #[test]

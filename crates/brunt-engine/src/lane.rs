@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use crate::buffer::Buffer;
 use crate::clock::now_ns;
-use crate::device::Device;
+use crate::device::sync::SyncDevice;
 use crate::feed::Order;
 use crate::pattern::Pattern;
-use crate::seat::Seat;
+use crate::record::{Arrival, Done, Phase};
+use crate::seat::{Seat, Source};
+use crate::site::{Site, error_of};
 
 /// What a lane needs memory for.
 #[derive(Debug, Clone, Copy, Default)]
@@ -19,10 +21,21 @@ pub struct Needs {
     pub write: u64,
 }
 
+/// An I/O that is done and not yet recorded.
+#[derive(Debug)]
+struct Answer {
+    order: Order,
+    arrival: Option<Arrival>,
+    issued_ns: u64,
+    done_ns: u64,
+    result: Result<u64, i32>,
+}
+
 /// A lane.
+#[derive(Debug)]
 pub struct Lane {
     seat: Seat,
-    device: Arc<dyn Device>,
+    device: Arc<SyncDevice>,
     read: Buffer,
     write: Buffer,
     pattern: Pattern,
@@ -33,7 +46,7 @@ impl Lane {
     ///
     /// # Errors
     /// What the system says about the memory.
-    pub fn new(seat: Seat, device: Arc<dyn Device>, needs: Needs, salt: u64) -> io::Result<Self> {
+    pub fn new(seat: Seat, device: Arc<SyncDevice>, needs: Needs, salt: u64) -> io::Result<Self> {
         let (read, write) = (Buffer::new(needs.read)?, Buffer::new(needs.write)?);
         Ok(Self { seat, device, read, write, pattern: Pattern::new(salt) })
     }
@@ -44,18 +57,31 @@ impl Lane {
         self.pattern.fill(self.write.bytes());
     }
 
-    /// Waits for the start, then does I/O until the run or the data is over.
+    /// Waits for the start, then does I/O until the run or the data is over. Where the next order is there already, one
+    /// phase of recording is for the end of an I/O and the beginning of the next.
     pub fn run(&mut self) {
-        if !self.seat.shared.gate.wait_for_start() {
+        if !self.seat.site.shared.gate.wait_for_start() {
             return;
         }
-        while let Some(order) = self.seat.next() {
-            self.serve(&order);
+        let mut answer: Option<Answer> = None;
+        let mut free_ns = 0;
+        loop {
+            let order = match self.seat.try_next() {
+                Some(order) => order,
+                None => {
+                    self.record(answer.take());
+                    let Some(order) = self.seat.next() else { return };
+                    order
+                }
+            };
+            let served = self.serve(order, answer.take(), free_ns);
+            free_ns = served.done_ns;
+            answer = Some(served);
         }
     }
 
     #[inline]
-    fn serve(&mut self, order: &Order) {
+    fn serve(&mut self, order: Order, before: Option<Answer>, free_ns: u64) -> Answer {
         let access = &order.access;
         let buffer = if access.read {
             self.read.bytes()
@@ -66,10 +92,45 @@ impl Lane {
             }
             buffer
         };
+        let arrival = Seat::arrival(&order, free_ns);
+        let mut phase = self.seat.writer.enter();
+        if let Some(before) = before {
+            finish(&mut phase, &self.seat.source, &self.seat.site, &before);
+        }
         let issued_ns = now_ns();
-        self.seat.writer.issue(order.local, issued_ns);
+        phase.issue(0, order.local, issued_ns);
+        drop(phase);
         let result = self.device.transfer(access, buffer);
         let done_ns = now_ns();
-        self.seat.finish(order, issued_ns, done_ns, result);
+        Answer { order, arrival, issued_ns, done_ns, result }
     }
+
+    /// Records an answer, before the lane waits or ends.
+    fn record(&mut self, answer: Option<Answer>) {
+        if let Some(answer) = answer {
+            finish(&mut self.seat.writer.enter(), &self.seat.source, &self.seat.site, &answer);
+        }
+    }
+}
+
+#[inline]
+fn finish(phase: &mut Phase<'_>, source: &Source, site: &Site, answer: &Answer) {
+    let Answer { order, arrival, issued_ns, done_ns, result } = answer;
+    if let Source::Queue(queue) = source {
+        queue.answered(done_ns.saturating_sub(*issued_ns));
+    }
+    let error = error_of(order, *result);
+    phase.done(
+        0,
+        &Done {
+            pair: order.local,
+            read: order.access.read,
+            bytes: order.access.len,
+            arrival: *arrival,
+            issued_ns: *issued_ns,
+            done_ns: *done_ns,
+            failed: error.is_some(),
+        },
+    );
+    site.settle(order, error);
 }

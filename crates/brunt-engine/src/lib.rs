@@ -14,25 +14,32 @@
 //! generators of an SD with sequential work in uncontrolled runs, outside the measured time.
 #![allow(unsafe_code)]
 
+mod affinity;
 mod assembly;
 mod clock;
 mod collect;
+mod crew;
 mod dispatch;
 mod engine;
 mod feed;
 mod futex;
 mod lane;
 mod options;
+mod pace;
 mod pacer;
 mod pattern;
 mod queue;
+mod reactor;
 mod record;
 mod removal;
 mod reporter;
 mod seat;
 mod shared;
+mod site;
 mod tally;
+mod threads;
 mod virtual_time;
+mod watch;
 
 pub mod address;
 pub mod buffer;
@@ -40,8 +47,10 @@ pub mod calibrate;
 pub mod device;
 pub mod pacing;
 pub mod port;
+pub mod probe;
 pub mod random;
 pub mod reserve;
+pub mod support;
 
-pub use engine::{Engine, Prepared, Running};
-pub use options::{Bind, EngineError, EngineOptions, Wait};
+pub use engine::{Engine, Outstanding, Prepared, Running};
+pub use options::{Bind, EngineError, EngineOptions};

@@ -2,19 +2,8 @@
 
 use std::io;
 
+use brunt_plan::work::Backend;
 use thiserror::Error;
-
-/// How the dispatcher of a paced run waits for the next due time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Wait {
-    /// Sleeps: 50 to 110 µs late, nearly no CPU.
-    #[default]
-    Sleep,
-    /// Sleeps until 60 µs before, then watches the clock.
-    Hybrid,
-    /// Watches the clock: a whole core, on time.
-    Spin,
-}
 
 /// How threads are bound to the cores of a worker.
 ///
@@ -44,13 +33,22 @@ pub enum Bind {
 pub struct EngineOptions {
     /// Cores for the threads; empty: wherever the system likes.
     pub cores: Vec<usize>,
+    /// Whether others have them too, other workers of the host above all: then no thread has one to itself.
+    pub shared: bool,
     /// How threads are bound to them.
     pub bind: Bind,
-    /// How to wait for due times.
-    pub wait: Wait,
 }
 
 impl EngineOptions {
+    /// How many cores its threads may use.
+    pub(crate) fn core_count(&self) -> usize {
+        match self.cores.len() {
+            // As many as the system says; where it does not, what is certain.
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            n => n,
+        }
+    }
+
     /// The cores of the n-th lane.
     pub(crate) fn cores_of(&self, lane: usize) -> &[usize] {
         match self.bind {
@@ -79,14 +77,24 @@ pub enum EngineError {
         error: io::Error,
     },
     /// No memory for buffers.
-    #[error("cannot map {bytes} bytes of buffers for a lane of sd {sd}: {error}")]
+    #[error("cannot map {bytes} bytes of buffers for {whom}: {error}")]
     Memory {
-        /// Name of the SD.
-        sd: String,
-        /// How many for one lane.
+        /// A lane of an SD, or a thread.
+        whom: String,
+        /// How many.
         bytes: u64,
         /// What the system says.
         error: io::Error,
+    },
+    /// A back end cannot be had.
+    #[error("{sds} cannot be served by {backend}: {reason}")]
+    Backend {
+        /// Names of the SDs, in words.
+        sds: String,
+        /// The back end.
+        backend: Backend,
+        /// Why.
+        reason: String,
     },
     /// A thread cannot be made.
     #[error("cannot start thread {name}, number {count} of this worker: {error}")]

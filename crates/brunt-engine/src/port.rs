@@ -5,9 +5,30 @@
 //! the kernel; [`Port::reap`] gives back what is done. Times are taken by the caller: before `push`, and after
 //! `reap`, each I/O for itself.
 
+pub mod aio;
+pub mod error;
+mod idle;
+pub mod null;
+mod refused;
+pub mod sim;
+pub mod uring;
+
+use std::fs::File;
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 use crate::address::Access;
+
+/// What a port is made for, in the thread that will use it: `fn new(&Outfit) -> Result<Self, PortError>`.
+#[derive(Debug, Clone, Copy)]
+pub struct Outfit<'a> {
+    /// Open files; requests name them by their index.
+    pub files: &'a [Arc<File>],
+    /// How many I/Os are in flight at most.
+    pub lanes: u32,
+    /// The memory in which all buffers lie, page-aligned, mapped for as long as the port lives.
+    pub arena: NonNull<[u8]>,
+}
 
 /// An I/O to be started.
 #[derive(Debug, Clone, Copy)]

@@ -40,7 +40,8 @@ struct Slot {
 
 impl Slot {
     fn put(&self, order: &Order) {
-        let meta = u64::from(order.local) << 2 | u64::from(order.access.hit) << 1 | u64::from(order.access.read);
+        let flags = u64::from(order.awaited) << 2 | u64::from(order.access.hit) << 1 | u64::from(order.access.read);
+        let meta = u64::from(order.local) << 3 | flags;
         self.due.store(order.due_ns.unwrap_or(u64::MAX), Relaxed);
         self.lba.store(order.access.lba, Relaxed);
         self.len.store(order.access.len, Relaxed);
@@ -55,7 +56,8 @@ impl Slot {
             lba: self.lba.load(Relaxed),
             len: self.len.load(Relaxed),
         };
-        Order { local: (meta >> 2) as u32, access, due_ns: Some(self.due.load(Relaxed)).filter(|d| *d != u64::MAX) }
+        let due_ns = Some(self.due.load(Relaxed)).filter(|d| *d != u64::MAX);
+        Order { local: (meta >> 3) as u32, access, due_ns, awaited: meta & 4 == 4 }
     }
 }
 
@@ -140,15 +142,18 @@ impl TargetQueue {
         self.wake_all();
     }
 
-    /// Puts an arrival in, by the dispatcher only. False when there is no room.
+    /// Puts an arrival in, by the dispatcher only. False when there is no room. Notes whether a lane sleeps for it that is
+    /// not needed for what has arrived before.
     pub fn push(&self, class: usize, order: &Order) -> bool {
         let Some(ring) = self.rings.get(class) else { return false };
         let tail = ring.tail.load(Relaxed);
         if tail.saturating_sub(ring.head.load(Acquire)) >= CAPACITY as u64 {
             return false;
         }
+        let sleepers = self.sleepers.load(Relaxed) as usize;
+        let awaited = sleepers > 0 && sleepers > self.rings.iter().map(Ring::len).sum();
         if let Some(slot) = ring.slot(tail) {
-            slot.put(order);
+            slot.put(&Order { awaited, ..*order });
         }
         ring.tail.store(tail + 1, SeqCst);
         true
@@ -229,6 +234,16 @@ impl TargetQueue {
         None
     }
 
+    /// As [`TargetQueue::try_next`], for a lane whose fellows may sleep.
+    #[inline]
+    pub fn take(&self) -> Option<Order> {
+        let order = self.try_next();
+        if order.is_some() {
+            self.pass_on();
+        }
+        order
+    }
+
     /// Waits for an arrival. `None` when the run is over.
     #[inline]
     pub fn next(&self, shared: &Shared) -> Option<Order> {
@@ -236,8 +251,7 @@ impl TargetQueue {
             if shared.stopping() || self.is_gone() {
                 return None;
             }
-            if let Some(order) = self.try_next() {
-                self.pass_on();
+            if let Some(order) = self.take() {
                 return Some(order);
             }
             let seen = self.bell.load(SeqCst);
@@ -268,7 +282,7 @@ mod tests {
 
     fn order(n: u64) -> Order {
         let access = Access { read: n.is_multiple_of(2), hit: n.is_multiple_of(3), lba: n, len: 512 };
-        Order { local: n as u32, access, due_ns: Some(n) }
+        Order { local: n as u32, access, due_ns: Some(n), awaited: false }
     }
 
     #[test]

@@ -1,19 +1,32 @@
-//! What lanes measure, and how it is taken from them at the end of an interval.
+//! What threads measure, and how it is taken from them at the end of an interval.
 //!
-//! Each lane writes to one of two sets of counters and histograms, chosen by the lowest bit of a
-//! common epoch. A flip raises the epoch; whatever is recorded later goes to the other set, and the
-//! old one belongs to the collector. So a lane neither locks nor waits, and one that is stuck in the
-//! kernel holds nobody up: it holds no set. A lane tells by its `state` that it is recording right now,
-//! a matter of nanoseconds; only then does the collector wait for it.
+//! Each thread that does I/O writes to one of two sets of counters and histograms, chosen by the lowest bit of a
+//! common epoch. A flip raises the epoch; whatever is recorded later goes to the other set, and the old one belongs
+//! to the collector. So a writer neither locks nor waits, and one that is stuck in the kernel holds nobody up: it
+//! holds no set. It writes only in a *phase*, which begins with `state = RECORDING` and ends with `IDLE`, a matter
+//! of nanoseconds: one I/O of a blocking lane, one batch of a reactor. Only for that the collector waits.
 //!
-//! Both sides write their own word before they read the other's, sequentially consistent. Hence
-//! either the collector sees `RECORDING` and waits, or the lane sees the new epoch and keeps off the
-//! old set. That is one `xchg` an I/O, some 8 ns.
+//! Both sides write their own word before they read the other's, sequentially consistent: the writer `state`, then
+//! it reads the epoch; the collector the epoch, then it reads `state`. Hence either the collector sees `RECORDING`
+//! and waits, or the writer sees the new epoch and keeps off the old set. That is one `xchg` a phase, some 8 ns. In
+//! its first phase of an epoch the writer publishes that epoch in `seen`, before it records anything; a collector that
+//! reads it there need not wait for the end of that phase. Either way an acquiring load shows it all that was written
+//! to the old set.
 //!
-//! The time integral of outstanding I/Os is exact also for those that cross the boundary. Response
-//! times of finished I/Os are summed; to them comes the age of what is in flight at the end, less the
-//! age of what was in flight at the start. An I/O that crosses the boundary and ends before the
-//! collector looks leaves its time of issue behind in `crossed`.
+//! The time integral of outstanding I/Os is exact also for those that cross the boundary. Response times of finished
+//! I/Os are summed; to them comes the age of what is in flight at the end, less the age of what was in flight at the
+//! start. For it the writer keeps, for each generator, how many I/Os are in flight and the sum of their times of issue,
+//! and changes these *live* numbers only within a phase. In its first phase of an epoch it copies them, before `seen`.
+//! So there are two cases. The collector reads the new epoch in `seen`: the copy is of the boundary. Or it does not:
+//! then it has seen the writer idle after the epoch rose, and the live numbers are those of the boundary until a new
+//! phase changes them. Between `seen` and the first change stands a releasing fence, between the collector's look at
+//! the numbers and its second look at `seen` an acquiring one: had it read a changed number, it would find the new
+//! epoch there, and takes the copy.
+//!
+//! An I/O issued after the collector read the clock and before it raised the epoch has a negative age. It is carried
+//! with its sign, so that the integrals of all intervals add up to the response times of all I/Os.
+
+mod log;
 
 use std::cell::UnsafeCell;
 use std::hint::spin_loop;
@@ -21,227 +34,94 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicU32, AtomicU64, fence};
 
-use brunt_stats::{Histogram, OpStats, OpTimes, Times, Timing};
+pub use log::{Arrival, Done, Kinds, Set, Taken};
 
 const IDLE: u32 = 0;
 const RECORDING: u32 = 1;
 
-/// One finished I/O.
-#[derive(Debug, Clone, Copy)]
-pub struct Done {
-    /// Number of the generator within its target.
-    pub local: u32,
-    /// Whether it read.
-    pub read: bool,
-    /// Bytes asked for.
-    pub bytes: u64,
-    /// When it was due, in paced runs.
-    pub due_ns: Option<u64>,
-    /// When it was issued.
-    pub issued_ns: u64,
-    /// When it was done.
-    pub done_ns: u64,
-    /// Whether it failed.
-    pub failed: bool,
-}
-
-/// Which histograms a generator needs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Kinds {
-    /// It reads.
-    pub read: bool,
-    /// It writes.
-    pub write: bool,
-    /// Its I/Os have due times.
-    pub due: bool,
-}
-
-/// One kind of time, while it is recorded.
-#[derive(Debug)]
-struct Timer {
-    sum_ns: u64,
-    min_ns: u64,
-    max_ns: u64,
-    hist: Histogram,
-}
-
-impl Default for Timer {
-    fn default() -> Self {
-        Self { sum_ns: 0, min_ns: u64::MAX, max_ns: 0, hist: Histogram::default() }
-    }
-}
-
-impl Timer {
-    #[inline]
-    fn record(&mut self, ns: u64) {
-        self.sum_ns = self.sum_ns.saturating_add(ns);
-        self.min_ns = self.min_ns.min(ns);
-        self.max_ns = self.max_ns.max(ns);
-        self.hist.record(ns);
-    }
-
-    fn drain_into(&mut self, other: &mut Timer) {
-        if self.min_ns > self.max_ns {
-            return;
-        }
-        self.hist.drain_into(&mut other.hist, self.min_ns, self.max_ns);
-        other.sum_ns = other.sum_ns.saturating_add(self.sum_ns);
-        other.min_ns = other.min_ns.min(self.min_ns);
-        other.max_ns = other.max_ns.max(self.max_ns);
-        (self.sum_ns, self.min_ns, self.max_ns) = (0, u64::MAX, 0);
-    }
-
-    fn take(&mut self) -> Timing {
-        if self.min_ns > self.max_ns {
-            return Timing::default();
-        }
-        let taken = (self.sum_ns, self.min_ns, self.max_ns);
-        (self.sum_ns, self.min_ns, self.max_ns) = (0, u64::MAX, 0);
-        Timing { sum_ns: taken.0, min_ns: taken.1, max_ns: taken.2, hist: self.hist.take_sparse() }
-    }
-}
-
-/// The times of reads or of writes.
-#[derive(Debug, Default)]
-struct OpTimers {
-    service: Timer,
-    due: Option<Box<Timer>>,
-}
-
-impl OpTimers {
-    fn drain_into(&mut self, other: &mut OpTimers) {
-        self.service.drain_into(&mut other.service);
-        if let (Some(from), Some(into)) = (&mut self.due, &mut other.due) {
-            from.drain_into(into);
-        }
-    }
-
-    fn take(&mut self) -> OpTimes {
-        OpTimes {
-            service: self.service.take(),
-            due: self.due.as_mut().map(|d| d.take()).unwrap_or_default(),
-            ..OpTimes::default()
-        }
-    }
-}
-
-/// What is recorded about the I/Os of one generator. Only the histograms it needs are there: each has
-/// 31 KiB, and there may be thousands of lanes.
-#[derive(Debug)]
-pub struct PairLog {
-    /// Reads.
-    pub read: OpStats,
-    /// Writes.
-    pub write: OpStats,
-    read_times: Option<OpTimers>,
-    write_times: Option<OpTimers>,
-}
-
-impl PairLog {
-    /// With the histograms that are needed.
-    pub fn new(kinds: Kinds) -> Self {
-        let timers = || OpTimers { service: Timer::default(), due: kinds.due.then(Box::default) };
-        Self {
-            read: OpStats::default(),
-            write: OpStats::default(),
-            read_times: kinds.read.then(timers),
-            write_times: kinds.write.then(timers),
-        }
-    }
-
-    #[inline]
-    fn record(&mut self, done: &Done) {
-        let ns = done.done_ns.saturating_sub(done.issued_ns);
-        let (sums, times) = match done.read {
-            true => (&mut self.read, &mut self.read_times),
-            false => (&mut self.write, &mut self.write_times),
-        };
-        sums.record(done.bytes, ns, done.failed);
-        let Some(times) = times else { return };
-        times.service.record(ns);
-        if let (Some(due_ns), Some(due)) = (done.due_ns, &mut times.due) {
-            due.record(done.done_ns.saturating_sub(due_ns));
-        }
-    }
-
-    /// Moves everything to another of the same kinds and leaves zeros.
-    pub fn drain_into(&mut self, other: &mut PairLog) {
-        if self.read.ops > 0 {
-            other.read.merge(&std::mem::take(&mut self.read));
-        }
-        if self.write.ops > 0 {
-            other.write.merge(&std::mem::take(&mut self.write));
-        }
-        let pairs = [(&mut self.read_times, &mut other.read_times), (&mut self.write_times, &mut other.write_times)];
-        for (from, into) in pairs {
-            if let (Some(from), Some(into)) = (from, into) {
-                from.drain_into(into);
-            }
-        }
-    }
-
-    /// Takes the times out and leaves none.
-    pub fn take_times(&mut self) -> Times {
-        let take = |times: &mut Option<OpTimers>| times.as_mut().map(OpTimers::take).unwrap_or_default();
-        Times { read: take(&mut self.read_times), write: take(&mut self.write_times) }
-    }
-}
-
-/// An I/O in flight.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What is in flight of one generator.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct InFlight {
-    /// Number of the generator within its target.
-    pub local: u32,
-    /// When it was issued.
-    pub issued_ns: u64,
+    /// How many I/Os.
+    pub count: u64,
+    /// Sum of their times of issue, modulo 2⁶⁴.
+    pub issued_sum: u64,
 }
 
-/// The shared side of one lane. Aligned so that two lanes never share a cache line.
+impl InFlight {
+    /// The sum of their ages at a time, ns.
+    pub fn age_ns(self, now_ns: u64) -> i64 {
+        self.count.wrapping_mul(now_ns).wrapping_sub(self.issued_sum).cast_signed()
+    }
+}
+
+/// The same, now and when the epoch began. One writer.
+#[derive(Debug, Default)]
+struct Flight {
+    count: AtomicU64,
+    issued_sum: AtomicU64,
+    old_count: AtomicU64,
+    old_issued_sum: AtomicU64,
+}
+
+impl Flight {
+    #[inline]
+    fn begin(&self, issued_ns: u64) {
+        self.count.store(self.count.load(Relaxed).wrapping_add(1), Relaxed);
+        self.issued_sum.store(self.issued_sum.load(Relaxed).wrapping_add(issued_ns), Relaxed);
+    }
+
+    #[inline]
+    fn end(&self, issued_ns: u64) {
+        self.count.store(self.count.load(Relaxed).wrapping_sub(1), Relaxed);
+        self.issued_sum.store(self.issued_sum.load(Relaxed).wrapping_sub(issued_ns), Relaxed);
+    }
+
+    fn live(&self) -> InFlight {
+        InFlight { count: self.count.load(Relaxed), issued_sum: self.issued_sum.load(Relaxed) }
+    }
+
+    fn old(&self) -> InFlight {
+        InFlight { count: self.old_count.load(Relaxed), issued_sum: self.old_issued_sum.load(Relaxed) }
+    }
+
+    fn keep(&self) {
+        let InFlight { count, issued_sum } = self.live();
+        self.old_count.store(count, Relaxed);
+        self.old_issued_sum.store(issued_sum, Relaxed);
+    }
+}
+
+/// The shared side of one thread. Aligned so that no two share a cache line.
 #[derive(Debug)]
 #[repr(align(128))]
-pub struct LaneLog {
+pub struct ThreadLog {
     state: AtomicU32,
-    local: AtomicU32,
-    /// 0: nothing in flight. Clocks never show 0 during a run.
-    issued: AtomicU64,
-    crossed_epoch: AtomicU64,
-    crossed_local: AtomicU32,
-    crossed_issued: AtomicU64,
-    sets: [UnsafeCell<Vec<PairLog>>; 2],
+    /// The last epoch that the writer knows of.
+    seen: AtomicU64,
+    sets: [UnsafeCell<Set>; 2],
+    flights: Box<[Flight]>,
+    /// When the I/O in flight of each lane was issued; 0: nothing is. Clocks never show 0 during a run.
+    lanes: Box<[AtomicU64]>,
+    /// The target of each lane.
+    targets: Box<[u32]>,
 }
 
-// SAFETY: everything but `sets` is atomic. Set `epoch & 1` is touched only by the one `LaneWriter`
-// while it is RECORDING, the other one only by `Recording::flip`, as the module documentation proves.
-unsafe impl Sync for LaneLog {}
+// SAFETY: everything but `sets` is atomic or never changes. Set `epoch & 1` is touched only by the one `ThreadWriter`
+// within a `Phase`, the other one only by `Recording::flip`, as the module documentation proves.
+unsafe impl Sync for ThreadLog {}
 
-impl LaneLog {
-    /// When the I/O in flight was issued.
-    pub fn issued_ns(&self) -> Option<u64> {
-        Some(self.issued.load(Acquire)).filter(|t| *t > 0)
+impl ThreadLog {
+    /// The I/Os in flight: when they were issued, and their targets.
+    pub fn issued(&self) -> impl Iterator<Item = (u64, u32)> {
+        let all = self.lanes.iter().map(|l| l.load(Acquire)).zip(self.targets.iter().copied());
+        all.filter(|(issued_ns, _)| *issued_ns > 0)
     }
 
-    /// The I/O that was in flight when `epoch` began at `now_ns`. The lane does not record to the set
-    /// of the epoch before.
-    fn in_flight_at(&self, epoch: u64, now_ns: u64) -> Option<InFlight> {
-        loop {
-            let issued_ns = self.issued.load(Acquire);
-            let local = self.local.load(Relaxed);
-            fence(Acquire);
-            let found = if self.crossed_epoch.load(Acquire) == epoch {
-                InFlight { local: self.crossed_local.load(Relaxed), issued_ns: self.crossed_issued.load(Relaxed) }
-            } else if self.issued.load(Acquire) == issued_ns {
-                InFlight { local, issued_ns }
-            } else {
-                // The next look finds it crossed.
-                continue;
-            };
-            return Some(found).filter(|f| f.issued_ns > 0 && f.issued_ns < now_ns);
-        }
-    }
-
-    fn wait_until_idle(&self) {
+    /// Waits until the writer keeps off the set of the epoch before.
+    fn wait_for_old_set(&self, epoch: u64) {
         let mut tries = 0u32;
-        while self.state.load(SeqCst) == RECORDING {
+        while self.state.load(SeqCst) == RECORDING && self.seen.load(Acquire) != epoch {
             tries += 1;
             if tries.is_multiple_of(128) {
                 std::thread::yield_now();
@@ -250,88 +130,127 @@ impl LaneLog {
             }
         }
     }
+
+    /// What was in flight when `epoch` began. The writer keeps off the set of the epoch before.
+    fn in_flight_at(&self, epoch: u64, found: &mut Vec<InFlight>) {
+        found.clear();
+        found.extend(self.flights.iter().map(Flight::live));
+        fence(Acquire);
+        if self.seen.load(Acquire) == epoch {
+            found.clear();
+            found.extend(self.flights.iter().map(Flight::old));
+        }
+    }
 }
 
-/// The writing side of one lane.
+/// The writing side of one thread.
 #[derive(Debug)]
-pub struct LaneWriter {
-    log: Arc<LaneLog>,
+pub struct ThreadWriter {
+    log: Arc<ThreadLog>,
     epoch: Arc<AtomicU64>,
     last_epoch: u64,
 }
 
-impl LaneWriter {
-    /// An I/O is about to be issued.
+impl ThreadWriter {
+    /// Begins a phase. It ends when it is dropped, which shall be soon.
     #[inline]
-    pub fn issue(&mut self, local: u32, now_ns: u64) {
-        self.log.local.store(local, Relaxed);
-        self.log.issued.store(now_ns, Release);
-    }
-
-    /// That I/O is done.
-    #[inline]
-    pub fn done(&mut self, done: &Done) {
+    pub fn enter(&mut self) -> Phase<'_> {
         let log = &*self.log;
         log.state.swap(RECORDING, SeqCst);
         let epoch = self.epoch.load(SeqCst);
         if epoch != self.last_epoch {
             self.last_epoch = epoch;
-            log.crossed_local.store(done.local, Relaxed);
-            log.crossed_issued.store(done.issued_ns, Relaxed);
-            log.crossed_epoch.store(epoch, Release);
+            log.flights.iter().for_each(Flight::keep);
+            log.seen.store(epoch, Release);
+            fence(Release);
         }
-        // SAFETY: there is one writer per log (`Recording::lane` makes both), it is RECORDING, and it
-        // read `epoch` after saying so; `flip` touches this set only when a later epoch has begun and
-        // this lane was seen idle after that.
+        // SAFETY: there is one writer per log (`Recording::thread` makes both) and one phase per writer, since it
+        // borrows it mutably. It is RECORDING, and it read `epoch` after saying so; `flip` touches this set only when
+        // a later epoch has begun and this thread was seen to keep off it after that.
         let set = unsafe { &mut *log.sets[(epoch & 1) as usize].get() };
-        if let Some(pair) = set.get_mut(done.local as usize) {
-            pair.record(done);
-        }
-        log.issued.store(0, Release);
-        log.state.store(IDLE, Release);
+        Phase { log, set }
     }
 }
 
-/// The reading side of all lanes.
+/// A thread while it records.
+#[derive(Debug)]
+pub struct Phase<'a> {
+    log: &'a ThreadLog,
+    set: &'a mut Set,
+}
+
+impl Phase<'_> {
+    /// An I/O of a generator is about to be issued by a lane, both numbered within the thread.
+    #[inline]
+    pub fn issue(&mut self, lane: u32, pair: u32, now_ns: u64) {
+        if let Some(flight) = self.log.flights.get(pair as usize) {
+            flight.begin(now_ns);
+        }
+        if let Some(issued) = self.log.lanes.get(lane as usize) {
+            issued.store(now_ns, Relaxed);
+        }
+    }
+
+    /// That I/O is done.
+    #[inline]
+    pub fn done(&mut self, lane: u32, done: &Done) {
+        if let Some(flight) = self.log.flights.get(done.pair as usize) {
+            flight.end(done.issued_ns);
+        }
+        if let Some(issued) = self.log.lanes.get(lane as usize) {
+            issued.store(0, Relaxed);
+        }
+        self.set.record(done);
+    }
+}
+
+impl Drop for Phase<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.log.state.store(IDLE, Release);
+    }
+}
+
+/// The reading side of all threads.
 #[derive(Debug, Default)]
 pub struct Recording {
     epoch: Arc<AtomicU64>,
-    lanes: Vec<Arc<LaneLog>>,
+    threads: Vec<Arc<ThreadLog>>,
+    in_flight: Vec<InFlight>,
 }
 
 impl Recording {
-    /// Adds a lane whose target has generators of these kinds.
-    pub fn lane(&mut self, generators: &[Kinds]) -> LaneWriter {
-        let set = || UnsafeCell::new(generators.iter().copied().map(PairLog::new).collect());
-        let log = Arc::new(LaneLog {
+    /// Adds a thread with generators of these kinds and lanes of these targets.
+    pub fn thread(&mut self, generators: &[Kinds], targets: &[u32]) -> ThreadWriter {
+        let set = || UnsafeCell::new(Set::new(generators));
+        let log = Arc::new(ThreadLog {
             state: AtomicU32::new(IDLE),
-            local: AtomicU32::new(0),
-            issued: AtomicU64::new(0),
-            crossed_epoch: AtomicU64::new(0),
-            crossed_local: AtomicU32::new(0),
-            crossed_issued: AtomicU64::new(0),
+            seen: AtomicU64::new(0),
             sets: [set(), set()],
+            flights: generators.iter().map(|_| Flight::default()).collect(),
+            lanes: targets.iter().map(|_| AtomicU64::new(0)).collect(),
+            targets: targets.into(),
         });
-        self.lanes.push(Arc::clone(&log));
-        LaneWriter { log, epoch: Arc::clone(&self.epoch), last_epoch: self.epoch.load(SeqCst) }
+        self.threads.push(Arc::clone(&log));
+        ThreadWriter { log, epoch: Arc::clone(&self.epoch), last_epoch: self.epoch.load(SeqCst) }
     }
 
-    /// The lanes in the order they were added.
-    pub fn lanes(&self) -> &[Arc<LaneLog>] {
-        &self.lanes
+    /// The threads in the order they were added.
+    pub fn threads(&self) -> &[Arc<ThreadLog>] {
+        &self.threads
     }
 
-    /// Ends an interval at `now_ns`: gives each lane's number, its records of that interval (to be
-    /// drained) and what it has in flight.
-    pub fn flip(&mut self, now_ns: u64, mut visit: impl FnMut(usize, &mut [PairLog], Option<InFlight>)) {
+    /// Ends an interval: gives each thread's number, its records of that interval (to be taken) and what it has in
+    /// flight of each of its generators.
+    pub fn flip(&mut self, mut visit: impl FnMut(usize, &mut Set, &[InFlight])) {
         let old = self.epoch.fetch_add(1, SeqCst);
-        for (n, log) in self.lanes.iter().enumerate() {
-            log.wait_until_idle();
-            let in_flight = log.in_flight_at(old + 1, now_ns);
-            // SAFETY: the lane was idle after the epoch rose, so it writes to the other set until the
-            // next flip, which needs `&mut self`. The acquiring load of `state` shows all it wrote.
+        for (n, log) in self.threads.iter().enumerate() {
+            log.wait_for_old_set(old + 1);
+            log.in_flight_at(old + 1, &mut self.in_flight);
+            // SAFETY: the writer was idle or knew of the new epoch after it rose, so it writes to the other set until
+            // the next flip, which needs `&mut self`. The acquiring loads above show all it wrote.
             let set = unsafe { &mut *log.sets[(old & 1) as usize].get() };
-            visit(n, set, in_flight);
+            visit(n, set, &self.in_flight);
         }
     }
 }
@@ -343,16 +262,15 @@ mod tests {
 
     const KINDS: Kinds = Kinds { read: true, write: false, due: false };
 
-    fn done(issued_ns: u64, done_ns: u64) -> Done {
-        Done { local: 0, read: true, bytes: 1, due_ns: None, issued_ns, done_ns, failed: false }
+    fn done(pair: u32, issued_ns: u64, done_ns: u64) -> Done {
+        Done { pair, read: true, bytes: 1, arrival: None, issued_ns, done_ns, failed: false }
     }
 
-    fn take(r: &mut Recording, now: u64) -> (u64, Option<u64>) {
-        let mut out = (0, None);
-        r.flip(now, |_, set, in_flight| {
-            let mut all = PairLog::new(KINDS);
-            set.iter_mut().for_each(|p| p.drain_into(&mut all));
-            out = (all.read.ops, in_flight.map(|f| f.issued_ns));
+    fn take(r: &mut Recording, now: u64) -> (u64, i64) {
+        let mut out = (0, 0);
+        r.flip(|_, set, in_flight| {
+            out.0 += set.take().map(|t| t.read.ops).sum::<u64>();
+            out.1 += in_flight.iter().map(|f| f.age_ns(now)).sum::<i64>();
         });
         out
     }
@@ -360,57 +278,87 @@ mod tests {
     #[test]
     fn an_io_in_flight_is_seen_and_counted_later() {
         let mut r = Recording::default();
-        let mut w = r.lane(&[KINDS]);
-        w.issue(0, 10);
-        w.done(&done(10, 20));
-        w.issue(0, 30);
-        assert_eq!(take(&mut r, 40), (1, Some(30)));
-        assert_eq!(take(&mut r, 50), (0, Some(30)));
-        w.done(&done(30, 60));
-        assert_eq!(take(&mut r, 70), (1, None));
-        assert_eq!(take(&mut r, 80), (0, None));
+        let mut w = r.thread(&[KINDS], &[7]);
+        let mut phase = w.enter();
+        phase.issue(0, 0, 10);
+        phase.done(0, &done(0, 10, 20));
+        phase.issue(0, 0, 30);
+        drop(phase);
+        assert_eq!(r.threads()[0].issued().collect::<Vec<_>>(), [(30, 7)]);
+        assert_eq!(take(&mut r, 40), (1, 10));
+        assert_eq!(take(&mut r, 50), (0, 20));
+        w.enter().done(0, &done(0, 30, 60));
+        assert_eq!(take(&mut r, 70), (1, 0));
+        assert_eq!(take(&mut r, 80), (0, 0));
+        assert_eq!(r.threads()[0].issued().count(), 0);
     }
 
     #[test]
-    fn an_io_issued_after_the_boundary_is_not_in_flight_at_it() {
+    fn an_io_issued_after_the_clock_was_read_has_a_negative_age() {
         let mut r = Recording::default();
-        let mut w = r.lane(&[KINDS]);
-        w.issue(0, 100);
-        assert_eq!(take(&mut r, 100), (0, None));
+        let mut w = r.thread(&[KINDS], &[0]);
+        w.enter().issue(0, 0, 105);
+        assert_eq!(take(&mut r, 100), (0, -5));
+    }
+
+    /// One thread with two generators and three lanes, some of which are always in flight. Its n-th I/O is issued at n,
+    /// and moves n bytes.
+    fn write(mut w: ThreadWriter, stop: &AtomicBool) -> u64 {
+        let (mut issued, mut turn) = (0u64, 0u64);
+        let mut out: [Option<(u32, u64)>; 3] = [None; 3];
+        while !stop.load(Relaxed) || issued < 1000 {
+            let mut phase = w.enter();
+            turn += 1;
+            for (lane, busy) in (0..).zip(&mut out) {
+                match *busy {
+                    Some((pair, at)) if turn % 4 != u64::from(lane) => {
+                        phase.done(lane, &Done { bytes: at, ..done(pair, at, at + 1) });
+                        *busy = None;
+                    }
+                    Some(_) => {}
+                    None => {
+                        issued += 1;
+                        let pair = (issued % 2) as u32;
+                        phase.issue(lane, pair, issued);
+                        *busy = Some((pair, issued));
+                    }
+                }
+            }
+        }
+        issued
     }
 
     #[test]
-    fn nothing_is_lost_or_counted_twice_while_lanes_run() {
+    fn every_boundary_is_a_clean_cut_while_threads_run() {
         let mut r = Recording::default();
         let stop = AtomicBool::new(false);
-        let writers: Vec<LaneWriter> = (0..3).map(|_| r.lane(&[KINDS])).collect();
-        let (mut seen, mut flips) = (0, 0u32);
-        let wrote: u64 = std::thread::scope(|s| {
-            let threads: Vec<_> = writers
-                .into_iter()
-                .map(|mut w| {
-                    let stop = &stop;
-                    s.spawn(move || {
-                        let mut n = 0;
-                        while !stop.load(Relaxed) || n < 1000 {
-                            w.issue(0, n + 1);
-                            w.done(&done(n + 1, n + 2));
-                            n += 1;
-                        }
-                        n
-                    })
-                })
-                .collect();
-            while flips < 200 {
-                r.flip(u64::MAX, |_, set, _| seen += std::mem::take(&mut set[0].read).ops);
-                flips += 1;
+        let writers: Vec<_> = (0..3).map(|_| r.thread(&[KINDS; 2], &[0; 3])).collect();
+        let mut seen = [(0, 0); 3];
+        let mut flip = |r: &mut Recording| {
+            let mut all = [0; 3];
+            r.flip(|n, set, in_flight| {
+                let (ops, bytes) = &mut seen[n];
+                set.take().for_each(|t| (*ops, *bytes) = (*ops + t.read.ops, *bytes + t.read.bytes));
+                let flying: u64 = in_flight.iter().map(|f| f.count).sum();
+                let issued = *ops + flying;
+                assert!(flying <= 3, "{flying} in flight of three lanes");
+                // What is done and what is in flight at the cut are all I/Os up to one of them.
+                let stamps = in_flight.iter().map(|f| f.issued_sum).fold(*bytes, u64::wrapping_add);
+                assert_eq!(stamps, issued * (issued + 1) / 2);
+                all[n] = issued;
+            });
+            all
+        };
+        let issued: Vec<u64> = std::thread::scope(|s| {
+            let stop = &stop;
+            let threads: Vec<_> = writers.into_iter().map(|w| s.spawn(move || write(w, stop))).collect();
+            for _ in 0..if cfg!(miri) { 5 } else { 500 } {
+                flip(&mut r);
             }
             stop.store(true, Relaxed);
-            threads.into_iter().map(|t| t.join().map_or(0, |n| n)).sum()
+            threads.into_iter().map(|t| t.join().unwrap_or_default()).collect()
         });
-        for _ in 0..2 {
-            r.flip(u64::MAX, |_, set, _| seen += std::mem::take(&mut set[0].read).ops);
-        }
-        assert_eq!(seen, wrote);
+        flip(&mut r);
+        assert_eq!(flip(&mut r).as_slice(), issued);
     }
 }

@@ -9,6 +9,9 @@ use crate::collect::Collector;
 use crate::device::Device;
 use crate::shared::Shared;
 
+/// Threads are emptied at least so often, so that none of their counts, which have 32 bits, runs over.
+const GATHER_NS: u64 = 60_000_000_000;
+
 /// Receives the events of a run, in order, from one thread.
 pub type Events = Box<dyn Fn(WorkerEvent) + Send + Sync>;
 
@@ -63,9 +66,10 @@ impl Reporter {
         self.shared.stop_after().is_some_and(|n| n <= u64::from(self.collector.count()))
     }
 
-    /// Whether the sample just taken was the last.
-    pub fn is_last(&self) -> bool {
-        self.stop_now() || self.intervals.is_some_and(|n| self.collector.count() >= n)
+    /// Whether the sample to be taken is the last, as far as is known.
+    fn comes_last(&self) -> bool {
+        let next = self.collector.count().saturating_add(1);
+        self.shared.stop_after().is_some_and(|n| n <= u64::from(next)) || self.intervals.is_some_and(|n| next >= n)
     }
 
     /// Whether the end of the run is known: a number of intervals, or a stop that was asked for.
@@ -74,15 +78,17 @@ impl Reporter {
     }
 
     /// Ends the interval and sends its sample. After the last one lanes issue nothing more, however long
-    /// the receiver takes.
-    pub fn sample(&mut self, now_ns: u64) {
+    /// the receiver takes. True when it was that.
+    pub fn sample(&mut self, now_ns: u64) -> bool {
         self.news();
-        let sample = self.collector.sample(now_ns, self.idle);
-        if self.is_last() {
+        let last = self.comes_last();
+        let sample = self.collector.sample(now_ns, self.idle, last);
+        if last {
             self.shared.stop_lanes();
         }
         self.idle = self.shared.tally.all_done();
         (self.events)(WorkerEvent::Interval(Box::new(sample)));
+        last
     }
 
     /// Ends a run that was stopped at once: the last sample is shorter.
@@ -115,8 +121,7 @@ impl Reporter {
                 self.cut(now_ns());
                 return;
             }
-            self.sample(now_ns());
-            if self.is_last() {
+            if self.sample(now_ns()) {
                 return;
             }
         }
@@ -125,21 +130,27 @@ impl Reporter {
     /// False when the run shall end before.
     fn wait_for_boundary(&mut self) -> bool {
         let boundary = self.boundary_ns();
+        let mut gather = self.collector.began_ns().saturating_add(GATHER_NS);
         loop {
             let seen = self.shared.news.now();
             self.news();
             if self.stop_now() {
                 return false;
             }
-            if now_ns() >= boundary {
+            let now = now_ns();
+            if now >= boundary {
                 return true;
             }
-            self.shared.news.wait(seen, Some(boundary));
+            if now >= gather {
+                self.collector.gather(now);
+                gather = now.saturating_add(GATHER_NS);
+            }
+            self.shared.news.wait(seen, Some(boundary.min(gather)));
         }
     }
 
     /// All lanes are idle: closes the targets and says goodbye.
-    pub fn finish(&mut self, devices: &[Arc<dyn Device>], targets: &[Target]) {
+    pub fn finish(&mut self, devices: &[Device], targets: &[Target]) {
         for (device, target) in devices.iter().zip(targets) {
             if let Err(errno) = device.finish() {
                 self.shared.failed(IoFailure {
@@ -158,6 +169,8 @@ impl Reporter {
         if more > 0 {
             self.log(format!("{more} more I/Os failed; they are counted but not listed"));
         }
+        let totals = self.collector.totals(targets, now_ns());
+        (self.events)(WorkerEvent::Totals(totals));
         (self.events)(WorkerEvent::Drained);
     }
 
@@ -181,7 +194,7 @@ mod tests {
     const INTERVAL: u64 = 1_000;
 
     fn reporter(start_ns: u64) -> Reporter {
-        let collector = Collector::new(Recording::default(), Vec::new(), &[], &[], false);
+        let collector = Collector::new(Recording::default(), Vec::new(), &[], &[], 0);
         let shared = Arc::new(Shared::new(Tally::new(&[])));
         let mut reporter = Reporter::new(collector, shared, Box::new(|_| {}), Some(30), INTERVAL);
         reporter.start(start_ns);

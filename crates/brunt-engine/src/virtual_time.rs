@@ -13,17 +13,16 @@
 //! the next.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-use brunt_plan::work::WorkerShare;
+use brunt_plan::work::{Target, WorkerShare};
 
-use crate::assembly::Assembly;
+use crate::crew::Crew;
 use crate::device::sim::SimDevice;
 use crate::dispatch::Dispatcher;
-use crate::feed::Order;
-use crate::reporter::{Events, Reporter};
-use crate::seat::{Seat, Source};
+use crate::record::ThreadWriter;
+use crate::reporter::Reporter;
 use crate::shared::Shared;
 
 /// The clock at the start of the run; 0 would mean "nothing in flight".
@@ -31,29 +30,17 @@ const START_NS: u64 = 1_000_000_000;
 /// Events between two looks at whether the run was stopped.
 const LOOK: u32 = 1024;
 
-/// A lane that waits for its answer.
-#[derive(Debug)]
-struct Busy {
-    order: Order,
-    issued_ns: u64,
-    result: Result<u64, i32>,
-}
-
-#[derive(Debug)]
-struct Place {
-    seat: Seat,
-    busy: Option<Busy>,
-}
-
 /// A run on the virtual clock.
 pub struct VirtualRun {
-    places: Vec<Place>,
-    /// Lanes with nothing to do, the longest idle first, by target.
-    idle: Vec<VecDeque<usize>>,
+    crew: Crew,
+    writer: ThreadWriter,
     devices: Vec<Arc<SimDevice>>,
+    targets: Vec<Target>,
     dispatcher: Option<Dispatcher>,
     /// Answers to come: time, order of issue, lane.
-    answers: BinaryHeap<Reverse<(u64, u64, usize)>>,
+    answers: BinaryHeap<Reverse<(u64, u64, u32)>>,
+    /// What they are, by lane.
+    results: Vec<Result<u64, i32>>,
     issued: u64,
     shared: Arc<Shared>,
     reporter: Reporter,
@@ -62,16 +49,16 @@ pub struct VirtualRun {
 
 impl VirtualRun {
     /// Of a share whose targets are all simulated.
-    pub fn new(share: &WorkerShare, assembly: Assembly, devices: Vec<Arc<SimDevice>>, events: Events) -> Self {
-        let Assembly { shared, seats, collector, dispatcher, .. } = assembly;
-        let reporter = Reporter::new(collector, Arc::clone(&shared), events, share.intervals, share.interval_ns);
-        let mut idle = vec![VecDeque::new(); share.targets.len()];
-        for (n, seat) in seats.iter().enumerate() {
-            idle[seat.target].push_back(n);
-        }
-        let places = seats.into_iter().map(|seat| Place { seat, busy: None }).collect();
-        let (answers, lockstep) = (BinaryHeap::new(), share.lockstep);
-        Self { places, idle, devices, dispatcher, answers, issued: 0, shared, reporter, lockstep }
+    pub fn new(
+        share: &WorkerShare,
+        (crew, writer, dispatcher): (Crew, ThreadWriter, Option<Dispatcher>),
+        devices: Vec<Arc<SimDevice>>,
+        shared: Arc<Shared>,
+        reporter: Reporter,
+    ) -> Self {
+        let (answers, results) = (BinaryHeap::new(), vec![Ok(0); crew.lanes().len()]);
+        let (targets, lockstep, issued) = (share.targets.clone(), share.lockstep, 0);
+        Self { crew, writer, devices, targets, dispatcher, answers, results, issued, shared, reporter, lockstep }
     }
 
     /// Waits for the start, which is now, and runs.
@@ -85,14 +72,13 @@ impl VirtualRun {
         }
         self.run_events();
         self.drain();
-        self.reporter.finish(&[], &[]);
+        self.reporter.finish(&[], &self.targets);
     }
 
     /// Until the run is over.
     fn run_events(&mut self) {
         let mut now = START_NS;
         self.release(now);
-        (0..self.idle.len()).for_each(|target| self.employ(target, now));
         let mut count = 0u32;
         loop {
             count = count.wrapping_add(1);
@@ -106,8 +92,7 @@ impl VirtualRun {
                 self.answered();
             } else if boundary <= due {
                 now = boundary;
-                self.reporter.sample(now);
-                if self.reporter.is_last() || !self.may_go_on() {
+                if self.reporter.sample(now) || !self.may_go_on() {
                     return;
                 }
             } else {
@@ -122,7 +107,7 @@ impl VirtualRun {
     }
 
     fn next_due(&self) -> u64 {
-        self.dispatcher.as_ref().and_then(Dispatcher::next_due).unwrap_or(u64::MAX)
+        self.dispatcher.as_ref().and_then(|d| d.next_due(0)).unwrap_or(u64::MAX)
     }
 
     /// Whether the run shall end before the next event. Holds the clock where that is not yet known.
@@ -163,48 +148,42 @@ impl VirtualRun {
 
     /// The first answer comes; its lane goes on.
     fn answered(&mut self) {
-        let Some(Reverse((now, _, lane))) = self.answers.pop() else { return };
-        let Some(place) = self.places.get_mut(lane) else { return };
-        if let Some(Busy { order, issued_ns, result }) = place.busy.take() {
-            place.seat.finish(&order, issued_ns, now, result);
+        if let Some(now) = self.finish_first() {
+            self.employ(now);
+            // Room in a queue that was full lets more in at once.
+            self.release(now);
         }
-        let target = place.seat.target;
-        self.idle[target].push_back(lane);
-        self.employ(target, now);
-        // Room in a queue that was full lets more in at once.
-        self.release(now);
+    }
+
+    fn finish_first(&mut self) -> Option<u64> {
+        let Reverse((now, _, lane)) = self.answers.pop()?;
+        let result = self.results.get(lane as usize).copied().unwrap_or(Ok(0));
+        self.crew.finish(&mut self.writer.enter(), lane, now, result);
+        Some(now)
     }
 
     /// Puts what is due into the queues, and idle lanes to work.
     fn release(&mut self, now: u64) {
-        loop {
-            let Some(dispatcher) = &mut self.dispatcher else { return };
+        while let Some(dispatcher) = &mut self.dispatcher {
             dispatcher.pump(now, usize::MAX);
-            let mut targets = Vec::new();
-            dispatcher.arrivals(|target| targets.push(target));
-            if targets.is_empty() {
+            dispatcher.arrivals(|target| self.crew.wake(target));
+            if !self.crew.has_work() {
                 return;
             }
-            targets.into_iter().for_each(|target| self.employ(target, now));
+            self.employ(now);
         }
+        self.employ(now);
     }
 
-    /// Gives orders to the idle lanes of a target while there are any.
-    fn employ(&mut self, target: usize, now: u64) {
-        for _ in 0..self.idle[target].len() {
-            let Some(lane) = self.idle[target].pop_front() else { return };
-            let (Some(place), Some(device)) = (self.places.get_mut(lane), self.devices.get(target)) else { return };
-            let Some(order) = place.seat.try_next() else {
-                // An empty queue is empty for all; a feed may have streams for other lanes.
-                match place.seat.source {
-                    Source::Queue(_) => return self.idle[target].push_front(lane),
-                    Source::Feed(_) | Source::Free(_) => self.idle[target].push_back(lane),
-                }
-                continue;
-            };
-            let answer = device.answer(&order.access, now - START_NS);
-            place.seat.writer.issue(order.local, now);
-            place.busy = Some(Busy { order, issued_ns: now, result: answer.result });
+    /// Gives orders to idle lanes while there are any.
+    fn employ(&mut self, now: u64) {
+        while let Some((lane, task)) = self.crew.next() {
+            let Some(device) = self.devices.get(task.post as usize) else { return };
+            let answer = device.answer(&task.order.access, now - START_NS);
+            if let Some(result) = self.results.get_mut(lane as usize) {
+                *result = answer.result;
+            }
+            self.crew.issue(&mut self.writer.enter(), lane, now);
             self.issued += 1;
             self.answers.push(Reverse((START_NS + answer.at_ns, self.issued, lane)));
         }
@@ -212,12 +191,6 @@ impl VirtualRun {
 
     /// Lets what is in flight come back.
     fn drain(&mut self) {
-        while let Some(Reverse((at, _, lane))) = self.answers.pop() {
-            if let Some(place) = self.places.get_mut(lane)
-                && let Some(Busy { order, issued_ns, result }) = place.busy.take()
-            {
-                place.seat.finish(&order, issued_ns, at, result);
-            }
-        }
+        while self.finish_first().is_some() {}
     }
 }

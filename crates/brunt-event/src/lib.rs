@@ -6,12 +6,16 @@
 //! Identities are small numbers given by [`Event::Planned`]: hosts, workers, SDs, WDs and runs are
 //! indices into its lists. Times are Unix milliseconds in records and nanoseconds in measurements.
 
+mod engines;
+mod judged;
 mod planned;
 mod run;
 
 use brunt_stats::OwnError;
 use serde::{Deserialize, Serialize};
 
+pub use engines::EngineChoice;
+pub use judged::{Compared, Difference, Limit, Witnessed, WitnessedDevice};
 pub use planned::{AnchorSize, FilesRate, Planned, PlannedRun, PlannedSd, PlannedWorker, RateText};
 pub use run::{HostInterval, Interval, Requested, RunEnd, RunEnded, RunStarted, RunWorkload, SdDone};
 
@@ -123,6 +127,11 @@ pub enum Event {
         /// Index in [`Planned::hosts`].
         host: u32,
     },
+    /// What serves the I/Os of each SD in all runs, and why.
+    Engines {
+        /// By host, back end and reason.
+        choices: Vec<EngineChoice>,
+    },
     /// Another pass over all runs begins.
     LoopStarted {
         /// Number of the pass, from 1.
@@ -158,6 +167,15 @@ pub enum Event {
     },
     /// A run is over. Its totals are the sums of its counted intervals.
     RunEnded(Box<RunEnded>),
+    /// What the kernel counted of the devices of the run that has just ended. Only where it has block devices.
+    Witnessed(Witnessed),
+    /// Something else than its device limited the run that has just ended.
+    Limited {
+        /// [`RunStarted::run`].
+        run: u32,
+        /// What.
+        limits: Vec<Limit>,
+    },
     /// Outstanding I/O keeps the run from ending.
     Draining {
         /// Outstanding I/Os, at least: a worker that does not tell counts as one.

@@ -11,6 +11,7 @@ mod early;
 mod errors;
 mod extras;
 mod hooks;
+mod judged;
 mod lost;
 
 #[tokio::test(start_paused = true)]
@@ -24,6 +25,7 @@ async fn a_fixed_rate_from_greeting_to_farewell() {
         "query",
         "config of 0",
         "sizes [Some(8388608)]",
+        "engine sync on 0 for [0]",
         "run 0 rd1 100",
         "interval 1 warmup: 100 in 1000 ms",
         "warmup done",

@@ -143,8 +143,8 @@ impl HostLink for GrpcLink {
     }
 
     async fn prepare(&self, shares: Vec<Option<WorkerShare>>) -> Result<(), LinkError> {
-        let slot = |share: Option<WorkerShare>| v1::WorkerSlot { share: share.map(Into::into) };
-        let request = v1::PrepareRequest { workers: shares.into_iter().map(slot).collect() };
+        let slot = |share: Option<WorkerShare>| v1::WorkerSlot { share: share.map(Into::into), placement: None };
+        let request = v1::PrepareRequest { workers: shares.into_iter().map(slot).collect(), witness: true };
         self.client.clone().prepare(request).await.map(drop).map_err(|status| self.failed(status))
     }
 

@@ -3,6 +3,7 @@
 //! The master talks to one agent per host through a [`link::HostLink`] and knows neither devices nor
 //! output formats: what happens goes out as [`brunt_event::Event`]s. [`execute`] is all of it.
 
+mod engines;
 mod errors;
 mod execute;
 mod fleet;
@@ -11,9 +12,10 @@ mod hooks;
 mod idle;
 pub mod launch;
 pub mod link;
-mod merge;
+pub mod merge;
 mod monitor;
 mod outcome;
+mod pace;
 mod planned;
 mod rates;
 mod rules;
@@ -22,7 +24,9 @@ mod session;
 mod setup;
 mod simulate;
 mod skew;
-mod totals;
+pub mod totals;
+mod verdict;
+mod witness;
 
 pub use execute::execute;
 pub use fleet::{Control, Fleet, FleetHost, is_this_machine, refusals};

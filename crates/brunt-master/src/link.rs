@@ -5,7 +5,7 @@
 use std::future::Future;
 use std::time::Duration;
 
-use brunt_plan::work::{EngineSupport, LunFacts, LunQuery, WorkerEvent, WorkerShare};
+use brunt_plan::work::{DeviceCounts, EngineSupport, LunFacts, LunQuery, WorkerEvent, WorkerShare};
 use brunt_stats::OwnError;
 
 /// What an agent says of itself when it is greeted.
@@ -58,6 +58,8 @@ pub enum LinkEvent {
         /// The line.
         line: String,
     },
+    /// What the host's kernel counted of the devices of a run. Comes right before the last worker has drained.
+    Devices(Vec<DeviceCounts>),
     /// The link is broken and will not come back: a sentence.
     Lost(String),
 }

@@ -11,35 +11,37 @@ use brunt_stats::{Cell, CpuTicks, IntervalSample, PairSample, PairTimes, TimesSu
 
 /// What the samples of a run may name.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Shape {
+pub struct Shape {
     /// Number of hosts.
-    pub(crate) hosts: usize,
+    pub hosts: usize,
     /// The host of each worker.
-    pub(crate) worker_hosts: Vec<usize>,
+    pub worker_hosts: Vec<usize>,
     /// Whether each worker has work in this run.
-    pub(crate) active: Vec<bool>,
+    pub active: Vec<bool>,
     /// SDs of the run, in the order of the plan: number in the plan and in the reports.
-    pub(crate) sds: Vec<(u32, u32)>,
+    pub sds: Vec<(u32, u32)>,
     /// Number of workloads.
-    pub(crate) workloads: usize,
+    pub workloads: usize,
     /// Sums by host and SD are wanted.
-    pub(crate) host_detail: bool,
+    pub host_detail: bool,
     /// Sums by worker and SD are wanted.
-    pub(crate) worker_detail: bool,
+    pub worker_detail: bool,
 }
 
 impl Shape {
     /// The place of an SD of the plan among those of the run.
-    pub(crate) fn place(&self, sd: u32) -> Option<usize> {
+    pub fn place(&self, sd: u32) -> Option<usize> {
         self.sds.binary_search_by_key(&sd, |(plan, _)| *plan).ok()
     }
 }
 
 /// Times by SD and by workload, out of the [`PairTimes`] of samples.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct PairSums {
-    pub(crate) sds: Vec<TimesSum>,
-    pub(crate) wds: Vec<TimesSum>,
+pub struct PairSums {
+    /// By SD of the run.
+    pub sds: Vec<TimesSum>,
+    /// By workload.
+    pub wds: Vec<TimesSum>,
 }
 
 impl PairSums {
@@ -58,41 +60,44 @@ impl PairSums {
     }
 
     /// Adds another's.
-    pub(crate) fn merge(&mut self, other: &Self) {
+    pub fn merge(&mut self, other: &Self) {
         merge_sums(&mut self.sds, &other.sds);
         merge_sums(&mut self.wds, &other.wds);
     }
 }
 
 /// Adds sums place by place.
-pub(crate) fn merge_sums(sums: &mut Vec<TimesSum>, more: &[TimesSum]) {
+pub fn merge_sums(sums: &mut Vec<TimesSum>, more: &[TimesSum]) {
     sums.resize(sums.len().max(more.len()), TimesSum::default());
     sums.iter_mut().zip(more).for_each(|(a, b)| a.merge(b));
 }
 
 /// One interval over everything, or as much of it as has come.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Merged {
+pub struct Merged {
     /// Its number.
-    pub(crate) number: u32,
+    pub number: u32,
     length_sum_ns: u64,
     samples: u32,
-    pub(crate) total: Cell,
+    /// Everything.
+    pub total: Cell,
     hosts: Vec<Cell>,
     cpus: Vec<Option<CpuTicks>>,
-    pub(crate) host_times: Vec<TimesSum>,
+    /// By host.
+    pub host_times: Vec<TimesSum>,
     /// The worker whose CPU ticks stand for each host: the lowest that sent any.
     cpu_from: Vec<usize>,
     workers: Vec<Cell>,
-    sds: Vec<Cell>,
-    pub(crate) wds: Vec<Cell>,
+    pub(crate) sds: Vec<Cell>,
+    /// By workload.
+    pub wds: Vec<Cell>,
     host_sds: BTreeMap<(u32, u32), Cell>,
     /// Always kept: who works on which SD decides about `timeout=`.
-    pub(crate) worker_sds: BTreeMap<(u32, u32), Cell>,
+    pub worker_sds: BTreeMap<(u32, u32), Cell>,
     /// What came with this interval, which may reach back over intervals before.
-    pub(crate) pairs: PairSums,
+    pub pairs: PairSums,
     /// Empty where nobody asks for it.
-    pub(crate) worker_times: Vec<TimesSum>,
+    pub worker_times: Vec<TimesSum>,
 }
 
 impl Merged {
@@ -120,12 +125,12 @@ impl Merged {
     }
 
     /// The mean of the measured lengths: workers measure each for itself and differ by microseconds.
-    pub(crate) fn length_ns(&self) -> u64 {
+    pub fn length_ns(&self) -> u64 {
         self.length_sum_ns / u64::from(self.samples.max(1))
     }
 
     /// I/Os that failed.
-    pub(crate) fn errors(&self) -> u64 {
+    pub fn errors(&self) -> u64 {
         self.total.read.errors + self.total.write.errors
     }
 
@@ -170,7 +175,7 @@ impl Merged {
     }
 
     /// The event of it.
-    pub(crate) fn event(&self, run: u32, warmup: bool, missing_workers: u32, shape: &Shape) -> Interval {
+    pub fn event(&self, run: u32, warmup: bool, missing_workers: u32, shape: &Shape) -> Interval {
         let flat = |m: &BTreeMap<(u32, u32), Cell>, wanted: bool| {
             if wanted { m.iter().map(|((a, b), c)| (*a, *b, *c)).collect() } else { Vec::new() }
         };
@@ -199,7 +204,7 @@ impl Merged {
 
 /// Collects samples until intervals are complete.
 #[derive(Debug)]
-pub(crate) struct Merger {
+pub struct Merger {
     shape: Shape,
     open: BTreeMap<u32, Merged>,
     /// The next interval to complete.
@@ -216,7 +221,7 @@ pub(crate) struct Merger {
 
 impl Merger {
     /// For a run of that shape and, if known, that many intervals.
-    pub(crate) fn new(shape: Shape, last: Option<u32>) -> Self {
+    pub fn new(shape: Shape, last: Option<u32>) -> Self {
         let workers = shape.worker_hosts.len();
         let finished = shape.active.iter().map(|a| !a).collect();
         let late = PairSums::default();
@@ -224,27 +229,27 @@ impl Merger {
     }
 
     /// What may be named.
-    pub(crate) fn shape(&self) -> &Shape {
+    pub fn shape(&self) -> &Shape {
         &self.shape
     }
 
     /// The last interval that counts, as far as it is known.
-    pub(crate) fn last(&self) -> Option<u32> {
+    pub fn last(&self) -> Option<u32> {
         self.last
     }
 
     /// The last interval that was complete; 0 before the first.
-    pub(crate) fn completed(&self) -> u32 {
+    pub fn completed(&self) -> u32 {
         self.next - 1
     }
 
     /// Intervals that a worker has reported.
-    pub(crate) fn reported(&self, worker: usize) -> u32 {
+    pub fn reported(&self, worker: usize) -> u32 {
         self.reported.get(worker).copied().unwrap_or(0)
     }
 
     /// Brings the end nearer; it is never put off.
-    pub(crate) fn end_at(&mut self, last: u32) {
+    pub fn end_at(&mut self, last: u32) {
         let last = self.last.map_or(last, |l| l.min(last)).max(self.completed());
         self.last = Some(last);
         for beyond in self.open.split_off(&last.saturating_add(1)).values() {
@@ -253,12 +258,12 @@ impl Merger {
     }
 
     /// Times of pairs that came behind the last interval.
-    pub(crate) fn late(&self) -> &PairSums {
+    pub fn late(&self) -> &PairSums {
         &self.late
     }
 
     /// Takes a sample.
-    pub(crate) fn add(&mut self, worker: usize, sample: &IntervalSample) {
+    pub fn add(&mut self, worker: usize, sample: &IntervalSample) {
         if let Some(reported) = self.reported.get_mut(worker) {
             *reported = (*reported).max(sample.interval);
         }
@@ -276,24 +281,24 @@ impl Merger {
     }
 
     /// Nothing more comes from that worker.
-    pub(crate) fn finish(&mut self, worker: usize) {
+    pub fn finish(&mut self, worker: usize) {
         if let Some(finished) = self.finished.get_mut(worker) {
             *finished = true;
         }
     }
 
     /// Whether nothing more comes from anybody.
-    pub(crate) fn all_finished(&self) -> bool {
+    pub fn all_finished(&self) -> bool {
         self.finished.iter().all(|f| *f)
     }
 
     /// Workers with work of which more may come.
-    pub(crate) fn unfinished(&self) -> impl Iterator<Item = usize> + '_ {
+    pub fn unfinished(&self) -> impl Iterator<Item = usize> + '_ {
         self.finished.iter().enumerate().filter(|(_, f)| !**f).map(|(w, _)| w)
     }
 
     /// The next interval, when it is complete. An interval of which nobody reported anything does not exist.
-    pub(crate) fn next_complete(&mut self) -> Option<Merged> {
+    pub fn next_complete(&mut self) -> Option<Merged> {
         let n = self.next;
         let complete = |(w, reported): (usize, &u32)| *reported >= n || self.finished[w];
         if !self.reported.iter().enumerate().all(complete) {

@@ -3,6 +3,7 @@
 //! The samples of the workers drive it. The only clock is that of the drain: I/O that does not return sends no sample.
 
 mod drain;
+mod findings;
 mod finish;
 mod interval;
 pub(crate) mod start;
@@ -20,6 +21,7 @@ use crate::link::{HostLink, LinkEvent};
 use crate::merge::Merger;
 use crate::monitor::Monitor;
 use crate::run::drain::{ANSWER_LIMIT, Drain, Outstanding};
+use crate::run::findings::Findings;
 pub(crate) use crate::run::finish::RunReport;
 use crate::session::{Halt, Heard, Loss, Session};
 use crate::totals::Totals;
@@ -43,6 +45,7 @@ pub(crate) struct Run<'r, 's, L> {
     totals: Totals,
     /// By worker: all that it did on its SDs, told at its end.
     done: BTreeMap<usize, Vec<SdTotals>>,
+    findings: Findings,
     errors: ErrorCount,
     idle: Option<IdleWatch>,
     /// Limits in bytes; emptied when one is reached.
@@ -139,6 +142,7 @@ impl<L: HostLink> Run<'_, '_, L> {
                 },
                 None => return,
             },
+            LinkEvent::Devices(devices) => return self.findings.devices(host, devices),
             other => other,
         };
         if let Some(Loss { workers, text }) = self.session.passive(host, event) {
@@ -151,7 +155,11 @@ impl<L: HostLink> Run<'_, '_, L> {
     /// Takes what belongs to a run, gives back the rest.
     async fn worker_event(&mut self, worker: usize, event: WorkerEvent) -> Option<WorkerEvent> {
         match event {
-            WorkerEvent::Interval(sample) => self.merger.add(worker, &sample),
+            WorkerEvent::Interval(sample) => {
+                let counted = sample.interval > self.warmup_intervals;
+                self.findings.sample(&self.session.layout, worker, &sample, counted);
+                self.merger.add(worker, &sample);
+            }
             WorkerEvent::Failure(failure) => self.failure(worker, &failure).await,
             WorkerEvent::SequentialDone => self.sequential_done(worker).await,
             WorkerEvent::Outstanding { count, oldest_ns } => {
@@ -163,7 +171,7 @@ impl<L: HostLink> Run<'_, '_, L> {
                 self.done.insert(worker, sds);
             }
             WorkerEvent::Drained => self.merger.finish(worker),
-            WorkerEvent::Log(_) | WorkerEvent::Fatal(_) => return Some(event),
+            WorkerEvent::Log(_) | WorkerEvent::Warning(_) | WorkerEvent::Fatal(_) => return Some(event),
         }
         None
     }
@@ -214,6 +222,7 @@ impl<L: HostLink> Run<'_, '_, L> {
             named.map_or("?", |(_, name)| name)
         );
         self.session.notice(true, "remove-device", text);
+        self.findings.sd_dropped();
         if let (Some(watch), Some(number)) = (&mut self.idle, number) {
             watch.forget(number);
         }

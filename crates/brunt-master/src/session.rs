@@ -322,12 +322,22 @@ impl<'a, L> Session<'a, L> {
                 }
                 None
             }
+            LinkEvent::Worker { worker, event: WorkerEvent::Warning(text) } => {
+                if let Some(worker) = self.layout.worker(host, worker) {
+                    let worker_ms = now_ms();
+                    self.emit(Event::WorkerLog { worker: worker as u32, worker_ms, text: text.clone() });
+                }
+                if self.noticed.insert(("host", text.clone())) {
+                    self.notice(true, "host", text);
+                }
+                None
+            }
             LinkEvent::Worker { worker, event: WorkerEvent::Fatal(text) } => {
                 let w = self.layout.worker(host, worker)?;
                 Some(Loss { workers: w..w + 1, text })
             }
             LinkEvent::Lost(text) => Some(Loss { workers: self.layout.of_host(host), text }),
-            LinkEvent::Worker { .. } => None,
+            LinkEvent::Worker { .. } | LinkEvent::Devices(_) => None,
         }
     }
 

@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use brunt_event::{AbortCause, Event};
 use brunt_plan::plan::Plan;
-use brunt_plan::work::LunFacts;
+use brunt_plan::work::{EngineSupport, LunFacts};
 use brunt_plan::{Resolved, SetupKind, SetupProblem};
 use tokio::time::timeout;
 
+use crate::engines;
 use crate::link::{HostFacts, HostHello, HostLink, LinkError};
 use crate::session::{Halt, Session};
 
@@ -60,13 +61,17 @@ impl<L: HostLink> Session<'_, L> {
         self.announce_workers();
         self.greet().await?;
         self.emit(Event::QueryStarted);
-        let facts = self.inspect(&plan).await?;
+        let (facts, engines) = self.inspect(&plan).await?;
         self.rules.wait_for_devices(facts.iter().flatten());
-        let resolved = plan.resolve(&facts).map_err(SetupEnd::Problems)?;
+        let resolved = plan.resolve(&facts, &engines).map_err(SetupEnd::Problems)?;
         let used = self.numbers.sds.iter().zip(&resolved.sd_sizes).filter(|(number, _)| number.is_some());
         let sd_sizes = used.map(|(_, size)| *size).collect();
         self.emit(Event::QueryCompleted { sd_sizes });
         self.announce_formats(&resolved);
+        let choices = engines::choices(&resolved, &self.numbers);
+        if !choices.is_empty() {
+            self.emit(Event::Engines { choices });
+        }
         self.plan_notices(&resolved.notices);
         Ok(resolved)
     }
@@ -98,14 +103,15 @@ impl<L: HostLink> Session<'_, L> {
         Ok(())
     }
 
-    async fn inspect(&mut self, plan: &Plan) -> Result<Vec<Vec<LunFacts>>, Halt> {
+    /// What the hosts say of their luns, and which back ends they have.
+    async fn inspect(&mut self, plan: &Plan) -> Result<(Vec<Vec<LunFacts>>, Vec<EngineSupport>), Halt> {
         let fleet = self.fleet;
         let hosts = fleet.hosts.iter().enumerate();
         let queries = hosts.map(|(h, host)| (h, host.link.inspect(plan.lun_queries(h)))).collect();
         let answers: Vec<(usize, Result<HostFacts, LinkError>)> = self.call(queries).await?;
         let facts = self.all_agents("inspect", answers)?;
-        let mut luns = Vec::with_capacity(facts.len());
-        for (h, HostFacts { luns: l, inventory, own_error, .. }) in facts.into_iter().enumerate() {
+        let (mut luns, mut support) = (Vec::with_capacity(facts.len()), Vec::with_capacity(facts.len()));
+        for (h, HostFacts { luns: l, inventory, engines, own_error }) in facts.into_iter().enumerate() {
             if !inventory.is_empty() {
                 self.emit(Event::HostConfig { host: h as u32, text: inventory });
             }
@@ -113,8 +119,9 @@ impl<L: HostLink> Session<'_, L> {
                 self.emit(Event::OwnError { host: h as u32, error: Box::new(error) });
             }
             luns.push(l);
+            support.push(engines);
         }
-        Ok(luns)
+        Ok((luns, support))
     }
 
     /// All answers of a set-up call, where any failure is one of the set-up.

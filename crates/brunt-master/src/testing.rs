@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use brunt_event::{Event, RateText};
 use brunt_parm::ast::{Arrivals, DataErrors, HistogramSpec};
+use brunt_plan::engine::Asked;
 use brunt_plan::plan::{Host, Plan, Rate, Run, RunKind, Sd, Settings, Workload};
 use brunt_plan::work::{
-    IoErrorKind, IoFailure, LunFacts, LunKind, LunQuery, OpenFlag, Seek, WorkerEvent, WorkerShare, Xfer,
+    Conduct, IoErrorKind, IoFailure, LunFacts, LunKind, LunQuery, OpenFlag, Seek, WorkerEvent, WorkerShare, Xfer,
 };
 use brunt_stats::{Cell, Histogram, IntervalSample, OpStats, OpTimes, PairSample, PairTimes, Times, Timing};
 use tokio::sync::mpsc;
@@ -226,6 +227,10 @@ fn short(event: &Event) -> String {
         Event::HostConfig { host, .. } => format!("config of {host}"),
         Event::QueryCompleted { sd_sizes } => format!("sizes {sd_sizes:?}"),
         Event::FormatNeeded { lun, .. } => format!("format needed {lun}"),
+        Event::Engines { choices } => {
+            let told = choices.iter().map(|c| format!("engine {} on {} for {:?}", c.backend, c.host, c.sds));
+            told.collect::<Vec<_>>().join(", ")
+        }
         Event::LoopStarted { pass } => format!("loop {pass}"),
         Event::RunStarted(r) => format!("run {} {} {}", r.run, r.plan.name, rate(&r.plan.rate)),
         Event::SequentialDone => "sequential done".into(),
@@ -375,6 +380,8 @@ fn settings() -> Settings {
         ios_per_jvm: None,
         timeout: vec![],
         misc: vec![],
+        engine: Asked::Auto,
+        conduct: Conduct::default(),
         seed: 1,
         unsupported: vec![],
     }

@@ -7,7 +7,7 @@ use crate::merge::{Merged, PairSums, merge_sums};
 /// Sums over the counted intervals of a run. Where none counts (a run that was over within its warm-up), the last
 /// interval stands for it, as in `avg_2-1` of a short format run (`docs/vdbench/raw.md` §8.9 and decisions.md).
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Totals {
+pub struct Totals {
     counted: u32,
     length_ns: u64,
     cell: Cell,
@@ -19,17 +19,22 @@ pub(crate) struct Totals {
 
 /// The times of the counted intervals.
 #[derive(Debug, Default)]
-pub(crate) struct RunTimes {
-    pub(crate) all: Times,
-    pub(crate) hosts: Vec<Times>,
-    pub(crate) sds: Vec<Times>,
-    pub(crate) wds: Vec<Times>,
-    pub(crate) workers: Vec<Times>,
+pub struct RunTimes {
+    /// Everything.
+    pub all: Times,
+    /// By host.
+    pub hosts: Vec<Times>,
+    /// By SD of the run.
+    pub sds: Vec<Times>,
+    /// By workload.
+    pub wds: Vec<Times>,
+    /// By worker, where somebody asks for it.
+    pub workers: Vec<Times>,
 }
 
 impl Totals {
     /// Takes an interval in. A warm-up interval only stays until the next one comes.
-    pub(crate) fn add(&mut self, interval: &Merged, warmup: bool) {
+    pub fn add(&mut self, interval: &Merged, warmup: bool) {
         if self.counted == 0 {
             *self = Self::default();
         }
@@ -43,35 +48,35 @@ impl Totals {
     }
 
     /// Whether no interval counts.
-    pub(crate) fn is_short(&self) -> bool {
+    pub fn is_short(&self) -> bool {
         self.counted == 0
     }
 
     /// I/Os per second.
-    pub(crate) fn rate(&self) -> f64 {
+    pub fn rate(&self) -> f64 {
         if self.length_ns == 0 { 0.0 } else { self.cell.both().ops as f64 * 1e9 / self.length_ns as f64 }
     }
 
     /// Mean response time in ms; `None` without I/Os.
-    pub(crate) fn response_ms(&self) -> Option<f64> {
+    pub fn response_ms(&self) -> Option<f64> {
         let both = self.cell.both();
         (both.ops > 0).then(|| both.sum_ns as f64 / both.ops as f64 / 1e6)
     }
 
     /// Share of each workload in percent of all I/Os; `None` without I/Os.
-    pub(crate) fn mix(&self) -> Option<Vec<f64>> {
+    pub fn mix(&self) -> Option<Vec<f64>> {
         let all = self.cell.both().ops;
         (all > 0).then(|| self.wds.iter().map(|w| w.both().ops as f64 * 100.0 / all as f64).collect())
     }
 
     /// Bytes after warm-up.
-    pub(crate) fn counted_bytes(&self) -> (u64, u64) {
+    pub fn counted_bytes(&self) -> (u64, u64) {
         if self.counted == 0 { (0, 0) } else { (self.cell.read.bytes, self.cell.write.bytes) }
     }
 
     /// All times. `late` came behind the last interval; it counts where workers still owed times of intervals
     /// before, since they send both together: then it holds some I/Os of the interval that was cut, too.
-    pub(crate) fn times(&self, late: &PairSums) -> RunTimes {
+    pub fn times(&self, late: &PairSums) -> RunTimes {
         let total = |sums: &[TimesSum]| sums.iter().map(TimesSum::total).collect::<Vec<_>>();
         let mut all = TimesSum::default();
         self.host_times.iter().for_each(|host| all.merge(host));

@@ -6,7 +6,7 @@ pub(crate) mod place;
 mod rates;
 mod requested;
 pub(crate) mod shares;
-mod threads;
+pub(crate) mod threads;
 pub(crate) mod workers;
 
 #[cfg(test)]

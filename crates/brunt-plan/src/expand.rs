@@ -9,6 +9,7 @@ mod fsds;
 mod hosts;
 mod log;
 mod loops;
+mod misc;
 pub(crate) mod names;
 mod rates;
 mod replay;

@@ -8,6 +8,7 @@
 //!    [`Resolved`], deals each run out as one [`work::WorkerShare`] per worker once the run's rate is known.
 
 mod deal;
+pub mod engine;
 mod expand;
 mod java;
 mod options;

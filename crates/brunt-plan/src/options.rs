@@ -2,6 +2,8 @@
 
 use brunt_parm::ast::Repeat;
 
+use crate::engine::Asked;
+
 /// Options of the command line that change the plan (`docs/vdbench/raw.md` §2).
 #[derive(Debug, Clone, Default)]
 pub struct Options {
@@ -19,6 +21,8 @@ pub struct Options {
     pub repeat: Option<Repeat>,
     /// `-cy`, `-cn`, `-co`: overrides `format=` of every RD.
     pub format: Option<ForcedFormat>,
+    /// `--engine`: overrides `misc=(engine=…)`.
+    pub engine: Option<Asked>,
     /// Seed of all random streams.
     pub seed: u64,
     /// Whether the program was called by the name `vdbench`.

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use brunt_parm::Span;
 use brunt_parm::ast::{Arrivals, DataErrors, HistogramSpec, Hook, LoopKind, MaxDataKind, Repeat, ReportOption};
 
-use crate::work::{OpenFlag, Seek, Xfer};
+use crate::engine::Asked;
+use crate::work::{Conduct, OpenFlag, Seek, Xfer};
 
 /// Everything that will be done.
 #[derive(Debug, Clone)]
@@ -62,6 +63,10 @@ pub struct Settings {
     pub timeout: Vec<String>,
     /// Keys of `misc=` as written.
     pub misc: Vec<(String, String)>,
+    /// Which back end is asked for.
+    pub engine: Asked,
+    /// How workers go about their work.
+    pub conduct: Conduct,
     /// Seed of all random streams.
     pub seed: u64,
     /// Things that parse but cannot be run yet, each a sentence; a real run refuses them.

@@ -1,8 +1,10 @@
 //! From a plan and what the hosts say about their luns to a plan that can be run.
 
 mod blocks;
+mod engines;
 mod format;
 mod identity;
+mod imagined;
 mod lun;
 mod notices;
 mod permissions;
@@ -16,10 +18,11 @@ use brunt_parm::Span;
 
 pub(crate) use self::lun::{Lun, Nature};
 pub(crate) use self::usage::Usage;
+use crate::engine::{Asked, Choice};
 use crate::expand::names::matches;
-use crate::plan::Plan;
+use crate::plan::{Plan, Sd};
 use crate::sim;
-use crate::work::{LunFacts, LunQuery};
+use crate::work::{EngineSupport, LunFacts, LunQuery};
 
 /// What kind of refusal a problem is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,6 +87,8 @@ pub struct Resolved {
     pub sd_sizes: Vec<Option<u64>>,
     /// Files that the format run makes or extends.
     pub formats: Vec<FormatNeed>,
+    /// By SD and host: what serves its I/Os; `None` where it is not used.
+    pub engines: Vec<Vec<Option<Choice>>>,
     /// What is worth knowing.
     pub notices: Vec<SetupNotice>,
     pub(crate) luns: Vec<Option<Lun>>,
@@ -109,7 +114,7 @@ impl Plan {
         let mut queries = Vec::new();
         for (at, sd) in self.sds.iter().enumerate() {
             let Some(lun) = sd.lun.get(host).and_then(|l| l.as_deref()) else { continue };
-            let Some(usage) = usage.by_sd[at].filter(|_| used[at] && sim::name_of(lun).is_none()) else { continue };
+            let Some(usage) = usage.by_sd[at].filter(|_| used[at] && self.must_ask(sd, lun)) else { continue };
             let format = match self.settings.format_sds {
                 Some(all) => all,
                 None => sd.size.is_some(),
@@ -118,7 +123,7 @@ impl Plan {
                 sd: at as u32,
                 name: sd.name.clone(),
                 lun: lun.to_owned(),
-                will_write: usage.written || format,
+                will_write: (usage.written || format) && self.settings.engine != Asked::Null,
                 allow_in_use: waived("allow_in_use", &sd.name),
                 overwrite: waived("overwrite", &sd.name),
             });
@@ -126,42 +131,52 @@ impl Plan {
         queries
     }
 
-    /// Adds sizes, identity and format runs from the hosts' answers: by host, in the order of [`Plan::lun_queries`].
+    /// Whether a host has something to tell of a lun. Without devices only a size that is not given.
+    fn must_ask(&self, sd: &Sd, lun: &str) -> bool {
+        sim::name_of(lun).is_none() && (self.settings.engine != Asked::Null || sd.size.is_none())
+    }
+
+    /// Adds sizes, identity, back ends and format runs from the hosts' answers: by host, in the order of
+    /// [`Plan::lun_queries`], with the back ends that each has; a host that is not among these has all.
     ///
     /// # Errors
     /// Everything that stands against running it.
-    pub fn resolve(self, facts: &[Vec<LunFacts>]) -> Result<Resolved, Vec<SetupProblem>> {
+    pub fn resolve(self, facts: &[Vec<LunFacts>], support: &[EngineSupport]) -> Result<Resolved, Vec<SetupProblem>> {
         let usage = Usage::of(&self);
         let mut problems = Vec::new();
         let mut notices = Vec::new();
+        let by_sd = self.sightings(&usage, facts, &mut problems);
+        let real = self.settings.engine != Asked::Null;
         let mut luns: Vec<Option<Lun>> = Vec::with_capacity(self.sds.len());
         let mut formats = Vec::new();
-        let by_sd = self.sightings(&usage, facts, &mut problems);
         for (at, sightings) in by_sd.iter().enumerate() {
-            let Some(used) = usage.by_sd[at] else {
-                luns.push(None);
-                continue;
-            };
-            let found = lun::of_sd(&self, at, used, sightings, &mut notices);
-            luns.push(match found {
-                Ok((lun, needs)) => {
+            let found = usage.by_sd[at].map(|used| match real {
+                true => lun::of_sd(&self, at, used, sightings, &mut notices),
+                false => imagined::of_sd(&self, at, used, sightings).map(|lun| (lun, Vec::new())).map_err(|p| vec![p]),
+            });
+            luns.push(match found.transpose() {
+                Ok(found) => found.map(|(lun, needs)| {
                     formats.extend(needs);
-                    Some(lun)
-                }
+                    lun
+                }),
                 Err(found) => {
                     problems.extend(found);
                     None
                 }
             });
         }
-        for (at, sightings) in by_sd.iter().enumerate() {
-            if let Some(lun) = &luns[at] {
-                permissions::check(&self, at, lun, sightings, &mut problems, &mut notices);
+        if real {
+            for (at, sightings) in by_sd.iter().enumerate() {
+                if let Some(lun) = &luns[at] {
+                    permissions::check(&self, at, lun, sightings, &mut problems, &mut notices);
+                }
             }
+            identity::check(&self, &by_sd, &mut problems, &mut notices);
         }
-        identity::check(&self, &by_sd, &mut problems, &mut notices);
         let sd_sizes = luns.iter().map(|l| l.as_ref().map(|l| l.size)).collect();
-        let mut resolved = Resolved { plan: self, sd_sizes, formats, notices, luns };
+        let looked_at = engines::Known { plan: &self, luns: &luns, by_sd: &by_sd, support };
+        let engines = engines::choose_all(&looked_at, &mut problems, &mut notices);
+        let mut resolved = Resolved { plan: self, sd_sizes, formats, engines, notices, luns };
         format::insert_run(&mut resolved, &usage);
         resolved.scale_max_data();
         if problems.is_empty() {
@@ -194,8 +209,8 @@ impl Plan {
         for host in 0..self.hosts.len() {
             let used = usage.on_host(host);
             for (at, sd) in self.sds.iter().enumerate() {
-                let asked = used[at]
-                    && sd.lun.get(host).and_then(|l| l.as_deref()).is_some_and(|lun| sim::name_of(lun).is_none());
+                let asked =
+                    used[at] && sd.lun.get(host).and_then(|l| l.as_deref()).is_some_and(|lun| self.must_ask(sd, lun));
                 if asked && !by_sd[at].iter().any(|s| s.host == host) {
                     let text = format!("sd={}: host={} did not say what its lun is", sd.name, self.hosts[host].label);
                     problems.push(SetupProblem::setup(text, sd.span));

@@ -154,5 +154,5 @@ pub(crate) fn resolved(file: &ParmFile) -> Resolved {
 pub(crate) fn resolved_as(file: &ParmFile, kind: LunKind, size: u64) -> Resolved {
     let plan = planned(file);
     let facts = answers(&plan, |_, query| facts(query, kind, size));
-    plan.resolve(&facts).unwrap_or_else(|problems| panic!("{problems:#?}"))
+    plan.resolve(&facts, &[]).unwrap_or_else(|problems| panic!("{problems:#?}"))
 }

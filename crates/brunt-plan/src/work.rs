@@ -452,6 +452,8 @@ pub enum WorkerEvent {
     SequentialDone,
     /// A line for `<worker>.stdout.html`.
     Log(String),
+    /// What the user should know: a sentence with its cure.
+    Warning(String),
     /// The worker cannot go on: a sentence.
     Fatal(String),
     /// The run is over but I/Os are still out. Comes once a second until [`WorkerEvent::Drained`].
@@ -481,4 +483,37 @@ pub struct SdTotals {
     pub writes: u64,
     /// Bytes that they asked for.
     pub write_bytes: u64,
+}
+
+/// What a host's kernel counted of a block device while a run went on
+/// (`/sys/dev/block/*/stat`, Documentation/block/stat.rst).
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct DeviceCounts {
+    /// The kernel's name, `sdb`, `loop0`.
+    pub name: String,
+    /// SDs whose I/Os it has seen (indices in the plan): those on it, and on its partitions.
+    pub sds: Vec<u32>,
+    /// Whether all of them go round the page cache.
+    pub direct: bool,
+    /// Whether the kernel counts at all (`queue/iostats`).
+    pub counting: bool,
+    /// Largest command, KiB (`queue/max_sectors_kb`), when known.
+    pub max_sectors_kb: Option<u32>,
+    /// Most pieces of memory in a command (`queue/max_segments`), when known.
+    pub max_segments: Option<u32>,
+    /// Reads.
+    pub read: CommandCounts,
+    /// Writes.
+    pub write: CommandCounts,
+}
+
+/// Commands of one direction, as the kernel counts them when they are done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct CommandCounts {
+    /// Commands.
+    pub commands: u64,
+    /// I/Os that went along in the command of another.
+    pub merges: u64,
+    /// Sectors of 512 bytes, whatever the device's own are.
+    pub sectors: u64,
 }

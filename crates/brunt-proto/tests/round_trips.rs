@@ -2,8 +2,9 @@
 #![allow(clippy::unwrap_used)]
 
 use brunt_plan::work::{
-    Area, Arrivals, Backend, Conduct, Control, Generator, IoErrorKind, IoFailure, LunFacts, LunKind, LunQuery,
-    OpenFlag, SdTotals, Seek, SimSpec, Stamps, Target, Wait, WorkerEvent, WorkerShare, Wrap, Xfer,
+    Area, Arrivals, Backend, CommandCounts, Conduct, Control, DeviceCounts, Generator, IoErrorKind, IoFailure,
+    LunFacts, LunKind, LunQuery, OpenFlag, SdTotals, Seek, SimSpec, Stamps, Target, Wait, WorkerEvent, WorkerShare,
+    Wrap, Xfer,
 };
 use brunt_proto::{Report, WireError, v1};
 use brunt_stats::histogram::BUCKETS;
@@ -221,6 +222,7 @@ fn event() -> impl Strategy<Value = WorkerEvent> {
         failure().prop_map(WorkerEvent::Failure),
         Just(WorkerEvent::SequentialDone),
         ".{0,30}".prop_map(WorkerEvent::Log),
+        ".{0,30}".prop_map(WorkerEvent::Warning),
         ".{0,30}".prop_map(WorkerEvent::Fatal),
         any::<(u64, u64)>().prop_map(|(count, oldest_ns)| WorkerEvent::Outstanding { count, oldest_ns }),
         vec(any::<[u64; 4]>(), 0..4).prop_map(|sds| {
@@ -235,6 +237,18 @@ fn event() -> impl Strategy<Value = WorkerEvent> {
         }),
         Just(WorkerEvent::Drained),
     ]
+}
+
+prop_compose! {
+    fn device()(name in ".{0,8}", sds in vec(any::<u32>(), 0..3), b in any::<[bool; 2]>(),
+                limits in any::<[Option<u32>; 2]>(), n in any::<[u64; 6]>()) -> DeviceCounts {
+        let [max_sectors_kb, max_segments] = limits;
+        DeviceCounts {
+            name, sds, direct: b[0], counting: b[1], max_sectors_kb, max_segments,
+            read: CommandCounts { commands: n[0], merges: n[1], sectors: n[2] },
+            write: CommandCounts { commands: n[3], merges: n[4], sectors: n[5] },
+        }
+    }
 }
 
 fn kind() -> impl Strategy<Value = LunKind> {
@@ -283,6 +297,14 @@ proptest! {
     }
 
     #[test]
+    fn devices(devices in vec(device(), 0..3)) {
+        let list = v1::Devices { devices: devices.iter().cloned().map(Into::into).collect() };
+        let message = v1::WorkerMessage { worker: 0, event: Some(v1::worker_message::Event::Devices(list)) };
+        let back: (u32, Report) = wire(message).try_into().unwrap();
+        prop_assert_eq!(back, (0, Report::Devices(devices)));
+    }
+
+    #[test]
     fn lun_facts(facts in facts()) {
         let back: LunFacts = wire(v1::LunFacts::from(facts.clone())).try_into().unwrap();
         prop_assert_eq!(back, facts);
@@ -298,15 +320,6 @@ proptest! {
     fn lun_queries(query in query()) {
         let back: LunQuery = wire(v1::LunQuery::from(query.clone())).into();
         prop_assert_eq!(back, query);
-    }
-
-    #[test]
-    fn histograms_are_never_believed(deltas in vec(any::<u32>(), 0..6), counts in vec(any::<u64>(), 0..6)) {
-        let message = v1::Histogram { bucket_deltas: deltas, counts, over: 0 };
-        if let Ok(histogram) = SparseHistogram::try_from(message) {
-            prop_assert!(histogram.buckets.windows(2).all(|w| w[0].0 < w[1].0));
-            prop_assert!(histogram.buckets.iter().all(|(bucket, _)| usize::from(*bucket) < BUCKETS));
-        }
     }
 }
 
@@ -336,12 +349,4 @@ fn a_generator_without_its_target_is_refused() {
     };
     let error = WorkerShare::try_from(share).unwrap_err();
     assert_eq!(error.to_string(), "field `target` of message Generator is wrong: there is no such target");
-}
-
-/// The size that design.md bounds: a sample of one pair with 200 used buckets stays near 600 bytes.
-#[test]
-fn histograms_are_small() {
-    let buckets = (0..200u16).map(|n| (800 + 3 * n, 100 + u64::from(n))).collect();
-    let message = v1::Histogram::from(SparseHistogram { buckets, over: 0 });
-    assert!(message.encoded_len() < 620, "{}", message.encoded_len());
 }

@@ -105,6 +105,8 @@ impl Execution {
             Event::MaxDataReached { limit, .. } => self.max_data(*limit, at_ms, sink),
             Event::Interval(interval) => self.interval(interval, at_ms, sink),
             Event::RunEnded(ended) => self.end_run(ended, at_ms, sink),
+            Event::Witnessed(found) => self.witnessed(found, at_ms, sink),
+            Event::Limited { limits, .. } => self.limited(limits, at_ms, sink),
             Event::IoFailed(failed) => self.io_failed(failed, at_ms, sink),
             Event::WorkerLog { worker, worker_ms, text } => self.worker_log(*worker, *worker_ms, text, at_ms, sink),
             Event::Diagnostic { text, fatal } => {

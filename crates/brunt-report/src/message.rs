@@ -3,6 +3,7 @@
 use brunt_event::{AnchorSize, EndScope, Event, HookDestination, NoticeLevel};
 
 use crate::context::Context;
+use crate::engines;
 use crate::number::{commas, fixed, size};
 use crate::own_error;
 use crate::runs::description;
@@ -39,6 +40,7 @@ pub(crate) fn of(event: &Event, context: &Context) -> Option<(To, Vec<String>)> 
         Event::FormatNeeded { lun, host, .. } => {
             (CONSOLE, format!("lun={lun} does not exist or is too small. host={}", context.host(*host)))
         }
+        Event::Engines { choices } => return Some((CONSOLE, engines::lines(&context.planned, choices))),
         Event::LoopStarted { pass } => (ALL, format!("Starting loop {pass}")),
         Event::SequentialDone => return Some((CONSOLE, SEQUENTIAL_DONE.map(str::to_owned).to_vec())),
         Event::Draining { outstanding, seconds } => {

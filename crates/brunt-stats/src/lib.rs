@@ -6,6 +6,7 @@
 mod flat;
 pub mod gather;
 pub mod histogram;
+pub mod packed;
 pub mod sample;
 pub mod spread;
 pub mod timing;

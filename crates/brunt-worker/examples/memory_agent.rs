@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use brunt_plan::work::{WorkerEvent, WorkerShare};
 use brunt_stats::{IntervalSample, PairSample};
 use brunt_worker::agent::{AgentOptions, serve_stdio_with};
-use brunt_worker::engine::{EventSink, PreparedWork, RunningWork, WorkEngine};
+use brunt_worker::engine::{EventSink, Placement, PreparedWork, RunningWork, WorkEngine};
 
 struct Memory;
 
@@ -31,7 +31,7 @@ struct Running {
 }
 
 impl WorkEngine for Memory {
-    fn prepare(&self, share: WorkerShare, events: EventSink) -> Result<Box<dyn PreparedWork>, String> {
+    fn prepare(&self, share: WorkerShare, _: Placement, events: EventSink) -> Result<Box<dyn PreparedWork>, String> {
         let mut luns = Vec::new();
         for target in &share.targets {
             let open = OpenOptions::new().write(true).open(&target.lun);

@@ -4,10 +4,14 @@
 //! they are the same but for the number of workers. The process lives as long as its stream: when that
 //! ends, work stops at once and [`serve_stdio`] returns, after which the process must exit.
 
+mod cgroup;
 mod cores;
 mod cpu;
 mod drain;
+mod host;
+mod latency;
 mod limits;
+mod needs;
 mod options;
 mod own;
 mod process;
@@ -16,6 +20,7 @@ mod service;
 mod stdio;
 mod team;
 mod thread;
+mod witness;
 
 use std::io;
 use std::sync::Arc;
@@ -81,7 +86,7 @@ pub fn run(options: AgentOptions) -> Result<(), AgentError> {
 /// # Errors
 /// See [`AgentError`].
 pub async fn serve_stdio(options: AgentOptions) -> Result<(), AgentError> {
-    let engine = Arc::new(LaneEngine::new(options.cores.clone()));
+    let engine = Arc::new(LaneEngine::default());
     serve_stdio_with(options, engine).await
 }
 

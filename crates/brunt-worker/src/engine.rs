@@ -7,13 +7,27 @@ use brunt_plan::work::{WorkerEvent, WorkerShare};
 /// Where an engine puts its events, from any of its threads. Never blocks.
 pub type EventSink = Box<dyn Fn(WorkerEvent) + Send + Sync>;
 
+/// Where a worker may run.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Placement {
+    /// Numbers of CPUs, the best first; none: wherever the system likes.
+    pub cpus: Vec<usize>,
+    /// Whether other workers of the host have them too.
+    pub shared: bool,
+}
+
 /// An engine.
 pub trait WorkEngine: Send + Sync + 'static {
-    /// Opens luns, allocates and makes ready. Blocks.
+    /// Opens luns, allocates and makes ready. Blocks. `placement` says on which cores.
     ///
     /// # Errors
     /// What cannot be done, in a sentence with the SD's name.
-    fn prepare(&self, share: WorkerShare, events: EventSink) -> Result<Box<dyn PreparedWork>, String>;
+    fn prepare(
+        &self,
+        share: WorkerShare,
+        placement: Placement,
+        events: EventSink,
+    ) -> Result<Box<dyn PreparedWork>, String>;
 }
 
 /// A share that is ready. Dropped, it lets go of everything.

@@ -5,24 +5,23 @@ use std::time::{Duration, Instant};
 use brunt_engine::{Engine, EngineOptions, Prepared, Running};
 use brunt_plan::work::WorkerShare;
 
-use crate::engine::{EventSink, PreparedWork, RunningWork, WorkEngine};
+use crate::engine::{EventSink, Placement, PreparedWork, RunningWork, WorkEngine};
 
 /// The engine of `brunt-engine`.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct LaneEngine {
     options: EngineOptions,
 }
 
-impl LaneEngine {
-    /// An engine whose threads are bound to these cores; none: they go where the system likes.
-    pub fn new(cores: Vec<usize>) -> Self {
-        Self { options: EngineOptions { cores, ..EngineOptions::default() } }
-    }
-}
-
 impl WorkEngine for LaneEngine {
-    fn prepare(&self, share: WorkerShare, events: EventSink) -> Result<Box<dyn PreparedWork>, String> {
-        match Engine::prepare(share, self.options.clone(), events) {
+    fn prepare(
+        &self,
+        share: WorkerShare,
+        placement: Placement,
+        events: EventSink,
+    ) -> Result<Box<dyn PreparedWork>, String> {
+        let options = EngineOptions { cores: placement.cpus, shared: placement.shared, ..self.options.clone() };
+        match Engine::prepare(share, options, events) {
             Ok(prepared) => Ok(Box::new(prepared)),
             Err(error) => Err(error.to_string()),
         }
@@ -53,7 +52,8 @@ impl RunningWork for Running {
     }
 
     fn outstanding(&self) -> (u64, Duration) {
-        Running::outstanding(self)
+        let out = Running::outstanding(self);
+        (out.count, out.oldest)
     }
 
     fn join(self: Box<Self>) {

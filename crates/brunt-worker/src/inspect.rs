@@ -1,12 +1,12 @@
 //! What this host knows about luns and about itself. Nothing here writes.
 
-mod device;
+pub(crate) mod device;
 mod inventory;
 mod lun;
 mod partition_table;
 mod patience;
 mod signature;
-mod system;
+pub(crate) mod system;
 mod usage;
 
 use std::fs;
@@ -14,7 +14,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use brunt_plan::work::{LunFacts, LunQuery};
+use brunt_engine::support;
+use brunt_plan::work::{EngineSupport, LunFacts, LunQuery};
 
 use system::System;
 
@@ -36,8 +37,19 @@ impl Default for Roots {
 /// Time a lun has to answer: more than the command timeout of most disks.
 const LUN_LIMIT: Duration = Duration::from_secs(45);
 
+/// What a host says before anything runs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HostAnswer {
+    /// One per query, in order.
+    pub luns: Vec<LunFacts>,
+    /// Inventory as plain text.
+    pub inventory: String,
+    /// Its back ends.
+    pub engines: EngineSupport,
+}
+
 /// Answers all queries, in order, and tells about the host. A lun that does not answer is refused.
-pub fn host(roots: &Roots, queries: &[LunQuery]) -> (Vec<LunFacts>, String) {
+pub fn host(roots: &Roots, queries: &[LunQuery]) -> HostAnswer {
     let system = Arc::new(System::read(roots));
     let works = queries.iter().cloned().map(|query| {
         let system = Arc::clone(&system);
@@ -45,7 +57,11 @@ pub fn host(roots: &Roots, queries: &[LunQuery]) -> (Vec<LunFacts>, String) {
     });
     let answers = patience::in_time(LUN_LIMIT, works);
     let luns = queries.iter().zip(answers).map(|(query, answer)| answer.unwrap_or_else(|| lun::silent(query)));
-    (luns.collect(), inventory::text(roots, &system, queries))
+    HostAnswer {
+        luns: luns.collect(),
+        inventory: inventory::text(roots, &system, queries),
+        engines: support::support(),
+    }
 }
 
 /// The name of this host.

@@ -85,7 +85,7 @@ fn query(lun: &str) -> LunQuery {
 }
 
 fn ask(query: LunQuery) -> LunFacts {
-    host(&Roots::default(), &[query]).0.remove(0)
+    host(&Roots::default(), &[query]).luns.remove(0)
 }
 
 fn assert_in_use(lun: &str, phrase: &str) {
@@ -249,6 +249,6 @@ fn files_and_folders_are_told_apart() {
     assert_eq!((nowhere.kind, nowhere.writable), (LunKind::Missing, false));
     assert_eq!(ask(query(folder.path().to_str().unwrap())).kind, LunKind::Directory);
     assert_eq!(ask(query("/dev/null")).kind, LunKind::Character);
-    let (_, inventory) = host(&Roots::default(), &[query(&path("file"))]);
+    let inventory = host(&Roots::default(), &[query(&path("file"))]).inventory;
     assert!(inventory.contains(&format!("\nsd sd1: {}\n", path("file"))), "{inventory}");
 }

@@ -2,6 +2,8 @@
 
 use std::ffi::OsString;
 
+use brunt_plan::engine::Asked;
+
 use crate::diagnostics::MessageFormat;
 use crate::options::{Id, Row, TABLE, Takes};
 
@@ -74,6 +76,8 @@ pub struct Arguments {
     pub debug: Vec<u32>,
     /// `--compat`, when given.
     pub compat: Option<Layout>,
+    /// `--engine`.
+    pub engine: Option<Asked>,
     /// `--seed`.
     pub seed: Option<u64>,
     /// `--strict`.
@@ -269,6 +273,7 @@ impl Reading {
             Id::Debug => out.debug.push(number(name, &value)?),
             Id::Kstat | Id::Port => {}
             Id::Compat => out.compat = Some(layout(name, value)?),
+            Id::Engine => out.engine = Some(engine(name, value)?),
             Id::Seed => out.seed = Some(number(name, &value)?),
             Id::Strict => out.strict = true,
             Id::MessageFormat => out.message_format = message_format(name, value)?,
@@ -356,6 +361,10 @@ fn layout(option: &'static str, value: String) -> Result<Layout, ArgumentError> 
     }
 }
 
+fn engine(option: &'static str, value: String) -> Result<Asked, ArgumentError> {
+    value.parse().map_err(|()| ArgumentError::Bad { option, value, expected: "auto, sync, aio, uring or null" })
+}
+
 fn message_format(option: &'static str, value: String) -> Result<MessageFormat, ArgumentError> {
     MessageFormat::named(&value).ok_or(ArgumentError::Bad { option, value, expected: "human or json" })
 }
@@ -432,6 +441,7 @@ mod tests {
         assert_eq!(err("-e x"), "option `-e`: `x` is not a time in whole seconds, or with s, m or h");
         assert_eq!(err("--compat 5.04.03"), "option `--compat`: `5.04.03` is not 5.04.07 or 5.04.06");
         assert_eq!(err("--message-format xml"), "option `--message-format`: `xml` is not human or json");
+        assert_eq!(err("--engine dma"), "option `--engine`: `dma` is not auto, sync, aio, uring or null");
         assert_eq!(err("-vc"), "option `-v`: `c` is not made of the letters this option knows");
         assert_eq!(err("SlaveJvm -m x"), "`SlaveJvm` is not part of this version");
     }
@@ -440,6 +450,7 @@ mod tests {
     fn long_options_take_an_equals_sign_too() {
         assert_eq!(ok("--compat=5.04.06").compat, Some(Layout::Old));
         assert_eq!(ok("--seed 7").seed, Some(7));
+        assert_eq!((ok("--engine aio").engine, ok("-s").engine), (Some(Asked::Aio), None));
         assert_eq!(ok("--message-format=json").message_format, MessageFormat::Json);
     }
 }

@@ -41,6 +41,7 @@ fn options() -> String {
 fn choice(name: &str) -> Option<&'static str> {
     match name {
         "--compat" => Some("5.04.07 5.04.06"),
+        "--engine" => Some("auto sync aio uring null"),
         "--message-format" => Some("human json"),
         _ => None,
     }

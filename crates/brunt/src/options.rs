@@ -57,6 +57,8 @@ pub enum Id {
     Port,
     /// `--compat`
     Compat,
+    /// `--engine`
+    Engine,
     /// `--seed`
     Seed,
     /// `--strict`
@@ -116,6 +118,12 @@ pub const TABLE: &[Row] = &[
     row(Id::Kstat, &["-k"], Takes::Nothing, "accepted without effect: Solaris only"),
     row(Id::Debug, &["-d"], Takes::Value("N"), "debug option; 98 turns off the checks of variables"),
     row(Id::Compat, &["--compat"], Takes::Value("VERSION"), "layout of the report files: 5.04.07 [default] or 5.04.06"),
+    row(
+        Id::Engine,
+        &["--engine"],
+        Takes::Value("NAME"),
+        "what serves the I/Os: auto [default], sync, aio, uring, or null (no device is touched); overrides misc=(engine=…)",
+    ),
     row(Id::Seed, &["--seed"], Takes::Value("N"), "seed of all random choices; the same seed gives the same addresses"),
     row(Id::Strict, &["--strict"], Takes::Nothing, "treat warnings about the parameter file as errors"),
     row(

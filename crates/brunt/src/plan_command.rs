@@ -15,7 +15,8 @@ use std::io::{self, Write};
 
 use brunt_event::Event;
 use brunt_parm::Severity;
-use brunt_worker::inspect::{self, Roots};
+use brunt_plan::work::EngineSupport;
+use brunt_worker::inspect::{self, HostAnswer, Roots};
 
 use crate::arguments::{self, Arguments};
 use crate::diagnostics::{self, Shower};
@@ -51,11 +52,15 @@ fn prepared(invocation: &Invocation, arguments: &Arguments) -> Result<Prepared, 
 
 fn show(arguments: &Arguments, Prepared { plan, sources }: Prepared, json: bool) -> i32 {
     let here: Vec<bool> = plan.hosts.iter().map(|h| brunt_master::is_this_machine(&h.system)).collect();
-    let facts = here
+    let answers = here
         .iter()
         .enumerate()
-        .map(|(host, here)| here.then(|| inspect::host(&Roots::default(), &plan.lun_queries(host)).0));
-    let known = Known::new(&plan, facts.collect());
+        .map(|(host, here)| here.then(|| inspect::host(&Roots::default(), &plan.lun_queries(host))));
+    let answers: Vec<Option<HostAnswer>> = answers.collect();
+    let engines: Vec<EngineSupport> =
+        answers.iter().map(|a| a.as_ref().map(|a| a.engines.clone()).unwrap_or_default()).collect();
+    let facts = answers.into_iter().map(|a| a.map(|a| a.luns));
+    let known = Known::new(&plan, facts.collect(), &engines);
     let outline = Outline::new(&plan, &known, &here);
     let mut problems = diagnostics::of_setup(&known.problems);
     problems.extend(diagnostics::of_setup(&brunt_master::refusals(&plan)));

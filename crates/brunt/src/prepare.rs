@@ -117,6 +117,7 @@ fn options(arguments: &Arguments, as_vdbench: bool, seed: u64) -> Options {
             // `-c` alone changes what a run finds, not which runs there are.
             _ => None,
         }),
+        engine: arguments.engine,
         seed,
         as_vdbench,
         compat_old: arguments.compat == Some(Layout::Old),

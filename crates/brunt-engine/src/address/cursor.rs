@@ -18,6 +18,10 @@ impl Cursor {
         Self { area: Area { high: area.high.max(area.low), ..area }, next: area.low, used: false }
     }
 
+    pub(super) fn area(&self) -> Area {
+        self.area
+    }
+
     /// Whether a sequential reader has seen everything.
     pub(super) fn at_end(&self) -> bool {
         self.next >= self.area.high

@@ -1,19 +1,14 @@
 //! A device in memory with known service times, hit and miss areas and faults.
 //!
 //! It serves any number of I/Os at once, each in its own time. The same answers come on both clocks:
-//! on the virtual one the event loop asks for them, in real time the caller sleeps until them.
+//! on the virtual one the event loop asks for them, in real time a port gives them when they are due.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use brunt_plan::work::SimSpec;
 
-use super::Device;
 use crate::address::Access;
-use crate::clock::{now_ns, sleep_until};
 use crate::random::{Purpose, mix, unit_of};
-
-/// Below this the clock is watched: sleeping is not that exact.
-const WATCH_NS: u64 = 100_000;
 
 /// What the device answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +33,18 @@ impl SimDevice {
     pub fn new(spec: SimSpec, seed: u64, sd: u32) -> Self {
         let seed = mix(mix(seed) ^ u64::from(sd)) ^ mix(Purpose::Device.number());
         Self { spec, seed, served: AtomicU64::new(0), start_ns: AtomicU64::new(0) }
+    }
+
+    /// The run starts at `start_ns` of the monotonic clock.
+    pub fn started(&self, start_ns: u64) {
+        self.start_ns.store(start_ns, Relaxed);
+    }
+
+    /// As [`SimDevice::answer`], by the monotonic clock.
+    pub fn answer_at(&self, access: &Access, now_ns: u64) -> Answer {
+        let start_ns = self.start_ns.load(Relaxed);
+        let answer = self.answer(access, now_ns.saturating_sub(start_ns));
+        Answer { at_ns: start_ns.saturating_add(answer.at_ns), ..answer }
     }
 
     /// The answer to an I/O issued at `issued_ns` from the start of the run.
@@ -80,25 +87,6 @@ impl SimDevice {
             }
             _ => at_ns,
         }
-    }
-}
-
-impl Device for SimDevice {
-    fn transfer(&self, access: &Access, _buffer: &mut [u8]) -> Result<u64, i32> {
-        let start = self.start_ns.load(Relaxed);
-        let answer = self.answer(access, now_ns().saturating_sub(start));
-        let until = start.saturating_add(answer.at_ns);
-        if until.saturating_sub(now_ns()) > WATCH_NS {
-            sleep_until(until - WATCH_NS);
-        }
-        while now_ns() < until {
-            std::thread::yield_now();
-        }
-        answer.result
-    }
-
-    fn started(&self, start_ns: u64) {
-        self.start_ns.store(start_ns, Relaxed);
     }
 }
 

@@ -1,13 +1,14 @@
-//! `pread` and `pwrite`: the right back end wherever an I/O completes inside the system call.
+//! Files and devices, and `pread` and `pwrite` on them: the right back end wherever an I/O completes inside the system
+//! call.
 
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
+use std::sync::Arc;
 
 use brunt_plan::work::{OpenFlag, Target};
 
-use super::Device;
 use crate::address::Access;
 
 /// `o_sync`, `o_dsync` and `o_rsync` all set this, as Vdbench does (`docs/vdbench/raw.md` §5).
@@ -16,7 +17,7 @@ const O_DSYNC: i32 = 0x1000;
 /// An open file or device.
 #[derive(Debug)]
 pub struct SyncDevice {
-    file: File,
+    file: Arc<File>,
     fsync: bool,
 }
 
@@ -39,17 +40,20 @@ impl SyncDevice {
         }
         let mut options = OpenOptions::new();
         options.read(true).write(target.write).create(target.create && target.write).custom_flags(flags);
-        Ok(Self { file: options.mode(0o666).open(&target.lun)?, fsync })
+        Ok(Self { file: Arc::new(options.mode(0o666).open(&target.lun)?), fsync })
     }
-}
 
-fn errno() -> i32 {
-    io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)
-}
+    /// The open file.
+    pub fn file(&self) -> &Arc<File> {
+        &self.file
+    }
 
-impl Device for SyncDevice {
+    /// Moves the first `access.len` bytes of the buffer and returns how many were moved.
+    ///
+    /// # Errors
+    /// The system's error number.
     #[inline]
-    fn transfer(&self, access: &Access, buffer: &mut [u8]) -> Result<u64, i32> {
+    pub fn transfer(&self, access: &Access, buffer: &mut [u8]) -> Result<u64, i32> {
         let Some(block) = buffer.get_mut(..access.len as usize) else {
             return Err(libc::EFAULT);
         };
@@ -71,10 +75,18 @@ impl Device for SyncDevice {
         }
     }
 
-    fn finish(&self) -> Result<(), i32> {
+    /// Ends the use, after the last I/O. With `openflags=fsync` this makes written data durable.
+    ///
+    /// # Errors
+    /// The system's error number.
+    pub fn finish(&self) -> Result<(), i32> {
         if !self.fsync {
             return Ok(());
         }
         self.file.sync_all().map_err(|e| e.raw_os_error().unwrap_or(libc::EIO))
     }
+}
+
+fn errno() -> i32 {
+    io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)
 }

@@ -137,7 +137,7 @@ pub fn run_watched(share: WorkerShare, mut watch: impl FnMut(&WorkerEvent, &Runn
         match event {
             WorkerEvent::Interval(sample) => told.samples.push(*sample),
             WorkerEvent::Failure(failure) => told.failures.push(failure),
-            WorkerEvent::Log(text) => told.logs.push(text),
+            WorkerEvent::Log(text) | WorkerEvent::Warning(text) => told.logs.push(text),
             WorkerEvent::SequentialDone => {
                 assert_eq!(told.sequential_done.replace(told.samples.len()), None);
             }

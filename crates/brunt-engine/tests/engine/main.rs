@@ -1,8 +1,11 @@
 //! The engine as a worker sees it: a share in, events out.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod confined;
 mod harness;
+mod media;
 mod paced;
+mod ports;
 mod removal;
 mod sync;
 mod virtual_clock;

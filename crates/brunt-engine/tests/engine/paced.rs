@@ -2,6 +2,8 @@
 
 use brunt_plan::work::{Arrivals, Generator, Seek, SimSpec, WorkerEvent, Xfer};
 
+use brunt_engine::Outstanding;
+
 use crate::harness::*;
 
 fn real() -> SimSpec {
@@ -50,7 +52,10 @@ fn idle_lanes_and_a_waiting_dispatcher_hear_the_stop() {
         running.stop(None);
         let all: Vec<WorkerEvent> = events.iter().collect();
         running.join();
-        assert!(matches!(&all[..], [WorkerEvent::Interval(s), WorkerEvent::Drained] if s.pairs.is_empty()), "{all:?}");
+        let [WorkerEvent::Interval(sample), WorkerEvent::Totals(_), WorkerEvent::Drained] = &all[..] else {
+            panic!("{all:?}")
+        };
+        assert!(sample.pairs.is_empty());
     }
 }
 
@@ -69,15 +74,16 @@ fn a_full_queue_lets_lanes_run_at_their_speed() {
 fn outstanding_shows_an_io_that_takes_long() {
     let slow = SimSpec { hit_ns: SECOND / 3, ..real() };
     let (running, events) = start(share(None, vec![sim(0, 3, slow)], vec![generator(0)])).unwrap();
-    let mut seen = (0, std::time::Duration::ZERO);
-    while seen.0 < 3 {
+    let mut seen = running.outstanding();
+    while seen.count < 3 {
         seen = running.outstanding();
         std::thread::yield_now();
     }
-    assert!(seen.1 < std::time::Duration::from_secs(1));
+    assert!(seen.oldest < std::time::Duration::from_secs(1));
+    assert_eq!(seen.on, Some((0, "sim:a".into())));
     running.stop(None);
     assert_eq!(events.iter().last(), Some(WorkerEvent::Drained));
-    assert_eq!(running.outstanding().0, 0);
+    assert_eq!(running.outstanding(), Outstanding::default());
     running.join();
 }
 
@@ -103,6 +109,7 @@ fn a_run_can_be_stopped_before_its_start() {
     let prepared = brunt_engine::Engine::prepare(s, Default::default(), events).unwrap();
     let running = prepared.start(std::time::Instant::now() + std::time::Duration::from_secs(3600));
     running.stop(None);
-    assert_eq!(rx.iter().collect::<Vec<_>>(), [WorkerEvent::Drained]);
+    let told: Vec<_> = rx.iter().collect();
+    assert!(matches!(&told[..], [WorkerEvent::Totals(_), WorkerEvent::Drained]), "{told:?}");
     running.join();
 }

@@ -277,7 +277,13 @@ fn in_lockstep_each_interval_waits_for_leave() {
     assert_eq!(told[0], WorkerEvent::SequentialDone);
     assert!(matches!(
         &told[1..],
-        [WorkerEvent::Interval(_), WorkerEvent::Interval(_), WorkerEvent::Interval(_), WorkerEvent::Drained]
+        [
+            WorkerEvent::Interval(_),
+            WorkerEvent::Interval(_),
+            WorkerEvent::Interval(_),
+            WorkerEvent::Totals(_),
+            WorkerEvent::Drained
+        ]
     ));
 }
 

@@ -100,6 +100,7 @@ impl Watch {
             let event = match <(u32, Report)>::try_from(message) {
                 Ok((worker, Report::Event(event))) => LinkEvent::Worker { worker, event },
                 Ok((worker, Report::Stderr(line))) => LinkEvent::Stderr { worker, line },
+                Ok((_, Report::Devices(devices))) => LinkEvent::Devices(devices),
                 Err(error) => return Break::Unwanted(format!("sent what cannot be understood: {error}")),
             };
             if self.events.send((self.host, event)).await.is_err() {

@@ -33,6 +33,7 @@ impl<L: HostLink> Run<'_, '_, L> {
         let io_errors = self.errors.count();
         self.session.io_errors += io_errors;
         let times = self.totals.times(self.merger.late());
+        let all = times.all.clone();
         self.session.emit(Event::RunEnded(Box::new(RunEnded {
             run: self.number,
             intervals: self.merger.completed(),
@@ -47,12 +48,16 @@ impl<L: HostLink> Run<'_, '_, L> {
             totals: self.sd_totals(),
             io_errors,
         })));
+        if orderly {
+            self.judge_run(&all);
+        }
         if orderly && io_errors > 0 {
             let text = "Vdbench terminating due to Data Validation or I/O errors. See errorlog.html.";
             self.halt = Some(Halt::abort(AbortCause::IoErrors, text));
         }
         RunReport { totals: self.totals, orderly, halt: self.halt, error_command: self.error_command }
     }
+
     /// All that was done on each SD of the run, over all hosts.
     fn sd_totals(&self) -> Vec<SdDone> {
         let mut all = vec![SdDone::default(); self.merger.shape().sds.len()];

@@ -37,6 +37,9 @@ impl<L: HostLink> Run<'_, '_, L> {
     async fn interval_done(&mut self, interval: Merged) {
         let n = interval.number;
         let warmup = n <= self.warmup_intervals;
+        if !warmup {
+            self.findings.interval(self.elapsed_ns, &interval);
+        }
         self.elapsed_ns += interval.length_ns();
         let asked = self.poll_monitor(n);
         let missing = self.missing_workers(n);

@@ -17,6 +17,7 @@ use crate::merge::{Merger, Shape};
 use crate::monitor::Monitor;
 use crate::planned::{Numbers, max_text, planned_run};
 use crate::run::drain::{ANSWER_LIMIT, Drain};
+use crate::run::findings::Findings;
 use crate::run::{EndOfData, Run, WorkerState};
 use crate::session::{Halt, Session, now_ms};
 use crate::totals::Totals;
@@ -43,7 +44,7 @@ pub(crate) struct Dealt<'r> {
 }
 
 impl Dealt<'_> {
-    fn shares(&self) -> impl Iterator<Item = &Option<WorkerShare>> {
+    pub(super) fn shares(&self) -> impl Iterator<Item = &Option<WorkerShare>> + Clone {
         self.deal.shares.iter().flatten()
     }
 
@@ -72,7 +73,7 @@ impl Dealt<'_> {
     }
 
     /// Whether any of the work ends with its data.
-    fn ends_with_data(&self) -> bool {
+    pub(super) fn ends_with_data(&self) -> bool {
         self.shares().flatten().any(share_ends)
     }
 }
@@ -164,6 +165,7 @@ impl<'s, L: HostLink> Session<'s, L> {
             merger: Merger::new(shape(self, common, dealt), intervals),
             totals: Totals::default(),
             done: BTreeMap::new(),
+            findings: Findings::new(dealt),
             errors: ErrorCount::new(common.resolved.plan.settings.data_errors.clone()),
             idle: rule.map(|rule| IdleWatch::new(rule, watched(common, dealt))),
             max_data: dealt.max_data(),

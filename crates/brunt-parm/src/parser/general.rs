@@ -245,11 +245,12 @@ fn bounds(items: &[Item], problems: &mut Problems) -> Option<Vec<u64>> {
 
 /// `misc=(key=value,…)`: unknown keys warn.
 fn misc(value: Value<'_>, list: &mut Vec<(Spanned<String>, Spanned<String>)>, problems: &mut Problems) {
-    const KEYS: [&str; 15] = [
+    const KEYS: [&str; 16] = [
         "engine",
         "cpus",
         "cpu_latency",
         "wait",
+        "stamps",
         "drain",
         "lease",
         "retry",

@@ -121,7 +121,7 @@ proptest! {
         let Some(plan) = crate::expand(&parms, &Options::default(), &mut Vec::new()) else { return Ok(()) };
         let size = if kind == LunKind::Missing { 0 } else { size };
         let facts = answers(&plan, |_, query| facts(query, kind, size));
-        let Ok(resolved) = plan.resolve(&facts) else { return Ok(()) };
+        let Ok(resolved) = plan.resolve(&facts, &[]) else { return Ok(()) };
         for run in 0..resolved.plan.runs.len() {
             let deal = resolved.deal(run, run as u32, 1000.0, None);
             let deal = deal.unwrap_or_else(|problems| panic!("found too late: {problems:?}"));

@@ -8,7 +8,7 @@ use super::rates::Rates;
 use super::workers::Workers;
 use crate::plan::{Run, RunKind, Sd, Workload};
 use crate::resolve::{Lun, Nature, Resolved, SetupProblem};
-use crate::work::{Area, Backend, Conduct, Control, Generator, OpenFlag, Target, WorkerShare};
+use crate::work::{Area, Backend, Control, Generator, OpenFlag, Target, WorkerShare};
 
 /// Where the I/Os of a workload on an SD go.
 pub(crate) struct Reach {
@@ -168,8 +168,10 @@ impl Builder<'_> {
             empty_share(self.resolved, self.run, self.run_id, self.rates, host, n as u32)
         });
         let targets = &mut share.targets;
+        let chosen = self.resolved.engines.get(instance.sd).and_then(|hosts| hosts.get(host)?.as_ref());
+        let backend = chosen.map(|choice| choice.backend).unwrap_or_default();
+        let writes = backend != Backend::Null && (lun.written || self.run.kind == RunKind::Format);
         *self.targets.entry((instance.worker, instance.sd)).or_insert_with(|| {
-            let format = self.run.kind == RunKind::Format;
             targets.push(Target {
                 sd: instance.sd as u32,
                 name: sd.name.clone(),
@@ -177,17 +179,14 @@ impl Builder<'_> {
                 size: lun.size,
                 threads,
                 flags: flags(self.run, workload, sd, lun),
-                write: lun.written || format,
-                create: lun.nature == Nature::File && (lun.written || format),
+                write: writes,
+                create: writes && lun.nature == Nature::File,
                 raw: lun.is_raw(),
                 sim: match &lun.nature {
-                    Nature::Sim(specs) => specs[host],
+                    Nature::Sim(specs) if backend == Backend::Sim => specs[host],
                     _ => None,
                 },
-                backend: match lun.nature {
-                    Nature::Sim(_) => Backend::Sim,
-                    _ => Backend::Sync,
-                },
+                backend,
             });
             targets.len() as u32 - 1
         })
@@ -211,7 +210,7 @@ fn empty_share(resolved: &Resolved, run: &Run, run_id: u32, rates: &Rates, host:
         seed: resolved.plan.settings.seed,
         control: rates.control.clone(),
         arrivals: run.arrivals,
-        conduct: Conduct::default(),
+        conduct: resolved.plan.settings.conduct,
         targets: Vec::new(),
         generators: Vec::new(),
     }

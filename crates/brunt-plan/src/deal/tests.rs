@@ -127,7 +127,7 @@ fn a_workload_without_a_thread_is_found_before_the_first_run() {
     parms.wds[1].hosts = words(&["b"]);
     let plan = planned(&parms);
     let facts = answers(&plan, |_, query| facts(query, LunKind::File, 10 << 20));
-    let problems = plan.resolve(&facts).unwrap_err();
+    let problems = plan.resolve(&facts, &[]).unwrap_err();
     insta::assert_snapshot!(problems[0].text, @"wd=wd2 is not used in rd=rd1: its SDs have fewer threads than there are hosts and workers");
 }
 
@@ -256,7 +256,7 @@ fn streams_are_dealt_to_workers_with_their_threads() {
     odd.sds[0].threads = some(6);
     let plan = planned(&odd);
     let facts = answers(&plan, |_, query| facts(query, LunKind::File, 10 << 20));
-    insta::assert_snapshot!(plan.resolve(&facts).unwrap_err()[0].text, @"rd=rd1: sd=sd1 has threads=6, which must be a multiple of streams=4");
+    insta::assert_snapshot!(plan.resolve(&facts, &[]).unwrap_err()[0].text, @"rd=rd1: sd=sd1 has threads=6, which must be a multiple of streams=4");
 }
 
 #[test]
@@ -269,7 +269,7 @@ fn a_hotband_is_an_area_of_its_own() {
     parms.wds[0].hotband = some((10.0, 15.0));
     let plan = planned(&parms);
     let facts = answers(&plan, |_, query| facts(query, LunKind::File, 10 << 20));
-    insta::assert_snapshot!(plan.resolve(&facts).unwrap_err()[0].text, @"rd=rd1: sd=sd1: its hotband has 524288 bytes and needs 1000000");
+    insta::assert_snapshot!(plan.resolve(&facts, &[]).unwrap_err()[0].text, @"rd=rd1: sd=sd1: its hotband has 524288 bytes and needs 1000000");
 }
 
 #[test]

@@ -1,29 +1,20 @@
 //! General parameters: what holds for the whole execution.
 
+use brunt_parm::ParmFile;
 use brunt_parm::ast::{DataErrors, Opt};
-use brunt_parm::{Diag, ParmFile, Spanned};
 
 use super::log::Log;
-use super::names::nearest;
+use super::misc;
 use super::sds::Sds;
 use crate::options::Options;
 use crate::plan::Settings;
-use crate::sim;
 
 /// Errors that end an execution when `data_errors=` says nothing (`docs/vdbench/raw.md` §3).
 const DEFAULT_ERRORS: u64 = 50;
-/// Keys of `misc=` (`docs/vdbench/decisions.md`), without those of simulated devices.
-const MISC_KEYS: [&str; 6] = ["cpus", "drain", "hook_failure", "allow_in_use", "overwrite", "identity"];
-/// Keys that later versions will follow. A file may have them already.
-const LATER_MISC_KEYS: [&str; 8] =
-    ["engine", "cpu_latency", "wait", "lease", "retry", "on_worker_loss", "become", "array_cache"];
-
 /// Makes the settings; `unsupported` is filled in at the end of the expansion.
 pub(crate) fn expand(file: &ParmFile, options: &Options, sds: &Sds, log: &mut Log) -> Settings {
     let general = &file.general;
-    for (key, value) in &general.misc {
-        check_misc(key, value, sds, log);
-    }
+    let manners = misc::read(&general.misc, sds, log);
     note_unsupported(file, log);
     let text = |field: &Opt<String>| field.as_ref().map(|f| f.value.clone());
     let words = |list: &brunt_parm::ast::List<String>| {
@@ -48,56 +39,10 @@ pub(crate) fn expand(file: &ParmFile, options: &Options, sds: &Sds, log: &mut Lo
         ios_per_jvm: general.ios_per_jvm.as_ref().map(|i| i.value),
         timeout: words(&general.timeout),
         misc: general.misc.iter().map(|(k, v)| (k.value.clone(), v.value.clone())).collect(),
+        engine: options.engine.unwrap_or(manners.engine),
+        conduct: manners.conduct,
         seed: options.seed,
         unsupported: Vec::new(),
-    }
-}
-
-fn check_misc(key: &Spanned<String>, value: &Spanned<String>, sds: &Sds, log: &mut Log) {
-    if let Some((_, field)) = sim::split_key(&key.value) {
-        check_sim(key, field, value, log);
-        return;
-    }
-    match key.value.as_str() {
-        "identity" if !matches!(value.value.as_str(), "warn" | "error") => {
-            log.push(Diag::error("misc-value", "identity= is warn or error", value.span));
-        }
-        "hook_failure" if !matches!(value.value.as_str(), "warn" | "error") => {
-            log.push(Diag::error("misc-value", "hook_failure= is warn or error", value.span));
-        }
-        "allow_in_use" | "overwrite" if sds.names.matching(&value.value).is_empty() => {
-            let diag = Diag::warning("unknown-sd", format!("no sd matches `{}`", value.value), value.span);
-            log.push(match sds.names.nearest(&value.value) {
-                Some(near) => diag.help(format!("did you mean `{near}`?")),
-                None => diag,
-            });
-        }
-        "fifo" => {}
-        known if MISC_KEYS.contains(&known) => {}
-        later if LATER_MISC_KEYS.contains(&later) => log.push(
-            Diag::warning("later-misc", format!("misc=({later}=…) has no effect in this version"), key.span)
-                .help("leave it out, or keep it for a later version"),
-        ),
-        unknown => {
-            let diag = Diag::warning("unknown-misc", format!("misc= has no key `{unknown}`"), key.span)
-                .label("ignored, as in Vdbench");
-            log.push(match nearest(unknown, MISC_KEYS.into_iter()) {
-                Some(near) => diag.help(format!("did you mean `{near}`?")).fix(key.span, near),
-                None => diag,
-            });
-        }
-    }
-}
-
-fn check_sim(key: &Spanned<String>, field: &str, value: &Spanned<String>, log: &mut Log) {
-    let Ok(mut probe) = sim::spec("", &[], None, 0) else { return };
-    if let Err(why) = sim::set(&mut probe, field, &value.value) {
-        let known = sim::KEYS.contains(&field);
-        let mut diag = Diag::error("misc-value", why, if known { value.span } else { key.span });
-        if let Some(near) = nearest(field, sim::KEYS.into_iter()).filter(|_| !known) {
-            diag = diag.help(format!("did you mean `{near}`?"));
-        }
-        log.push(diag);
     }
 }
 

@@ -97,7 +97,11 @@ pub(crate) fn of_sd(
     Ok((lun, needs))
 }
 
-fn simulated(plan: &Plan, sd: &Sd, usage: SdUse) -> Result<Lun, SetupProblem> {
+/// A simulated device, the smallest size of all hosts.
+///
+/// # Errors
+/// Its keys are wrong, or some host has a real lun.
+pub(crate) fn simulated(plan: &Plan, sd: &Sd, usage: SdUse) -> Result<Lun, SetupProblem> {
     let mut specs = Vec::with_capacity(sd.lun.len());
     for lun in &sd.lun {
         specs.push(match lun {
@@ -148,7 +152,7 @@ fn unusable(plan: &Plan, sd: &Sd, seen: &Sighting) -> Option<SetupProblem> {
 }
 
 /// Whether a path that does not exist would have been a device.
-fn is_device_path(lun: &str) -> bool {
+pub(crate) fn is_device_path(lun: &str) -> bool {
     lun.starts_with("/dev/") && !lun.starts_with("/dev/shm/")
 }
 

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::{Nature, Resolved, SetupNotice};
 use crate::deal::{area, shares};
-use crate::plan::{Run, RunKind, Workload};
+use crate::engine::Asked;
+use crate::plan::{Plan, Run, RunKind, Workload};
 use crate::work::{OpenFlag, Seek};
 
 /// What is found about SDs while all runs are looked at.
@@ -18,6 +19,11 @@ struct Found {
 
 /// Adds notices about page caches, direct I/O and heads of raw devices (`docs/vdbench/decisions.md`).
 pub(crate) fn add(resolved: &mut Resolved) {
+    if resolved.plan.settings.engine == Asked::Null {
+        let text = "engine=null: no device is touched; every number of this execution is what the engine itself takes";
+        resolved.notices.push(SetupNotice { warning: true, code: "engine-null", text: text.to_owned() });
+        return;
+    }
     let mut found = Found::default();
     let mut known = HashSet::new();
     for run in &resolved.plan.runs {
@@ -75,7 +81,7 @@ fn words(resolved: &Resolved, found: &Found) -> Vec<SetupNotice> {
             code: "page-cache",
             text: format!(
                 "{}: without openflags=o_direct the page cache of the host is measured, not the storage",
-                names(resolved, &found.cached)
+                names(&resolved.plan, &found.cached)
             ),
         });
     }
@@ -85,7 +91,7 @@ fn words(resolved: &Resolved, found: &Found) -> Vec<SetupNotice> {
             code: "direct-added",
             text: format!(
                 "{}: a block device without openflags= is opened with o_direct",
-                names(resolved, &found.direct)
+                names(&resolved.plan, &found.direct)
             ),
         });
     }
@@ -97,7 +103,7 @@ fn words(resolved: &Resolved, found: &Found) -> Vec<SetupNotice> {
             text: format!(
                 "{}: the first {bytes} bytes of a raw device stay unwritten, the largest transfer size of this \
                  execution; a later run with smaller transfers reads them",
-                names(resolved, sds)
+                names(&resolved.plan, sds)
             ),
         });
     }
@@ -119,14 +125,14 @@ fn formats_on_one_host(resolved: &Resolved) -> Option<SetupNotice> {
         code: "format-on-one-host",
         text: format!(
             "{}: the file is made on one host and must be the same one on all; give each host an SD of its own if it is not",
-            names(resolved, &several)
+            names(&resolved.plan, &several)
         ),
     })
 }
 
-fn names(resolved: &Resolved, sds: &BTreeSet<usize>) -> String {
+pub(crate) fn names(plan: &Plan, sds: &BTreeSet<usize>) -> String {
     const SHOWN: usize = 3;
-    let shown: Vec<&str> = sds.iter().take(SHOWN).map(|sd| resolved.plan.sds[*sd].name.as_str()).collect();
+    let shown: Vec<&str> = sds.iter().take(SHOWN).map(|sd| plan.sds[*sd].name.as_str()).collect();
     match sds.len() - shown.len() {
         0 => format!("sd={}", shown.join(",")),
         more => format!("sd={} and {more} more", shown.join(",")),

@@ -24,7 +24,7 @@ fn on_two_hosts(mut parms: ParmFile) -> ParmFile {
 fn refused(parms: &ParmFile, answer: impl Fn(usize, &LunQuery) -> LunFacts) -> Vec<SetupProblem> {
     let plan = planned(parms);
     let facts = answers(&plan, answer);
-    plan.resolve(&facts).map(|r| panic!("{:?}", r.sd_sizes)).unwrap_err()
+    plan.resolve(&facts, &[]).map(|r| panic!("{:?}", r.sd_sizes)).unwrap_err()
 }
 
 fn text(problems: &[SetupProblem]) -> String {
@@ -144,7 +144,7 @@ fn several_formats_go_at_once() {
     let plan = planned(&parms);
     let facts =
         answers(&plan, |_, q| if q.sd == 1 { facts(q, LunKind::File, 8 << 20) } else { facts(q, LunKind::Missing, 0) });
-    let resolved = plan.resolve(&facts).unwrap();
+    let resolved = plan.resolve(&facts, &[]).unwrap();
     assert_eq!(resolved.plan.wds, ["wd1", "SD_format_sd1", "SD_format_sd3"]);
     let deal = resolved.deal(0, 0, 0.0, None).unwrap();
     assert_eq!((deal.sds, deal.skews), (vec![0, 2], vec![Some(50.0), Some(50.0)]));
@@ -203,7 +203,7 @@ fn safety_counts_only_for_what_is_written() {
     insta::assert_snapshot!(text(&problems), @"Safety: sd=sd1: lun=/dev/x on host=localhost is not written: it is mounted on /home");
     let plan = planned(&one(sd("sd1", "/dev/x"), wd("wd1", &["sd1"])));
     let facts = answers(&plan, |_, q| in_use(q));
-    let resolved = plan.resolve(&facts).unwrap();
+    let resolved = plan.resolve(&facts, &[]).unwrap();
     assert!(!notices(&resolved).contains("partition"));
 }
 
@@ -229,12 +229,12 @@ fn one_device_is_one_sd() {
     // Two SDs on one file are fine, and so is a device with a waiver.
     let plan = planned(&pair);
     let files = answers(&plan, same(LunKind::File));
-    assert!(plan.resolve(&files).is_ok());
+    assert!(plan.resolve(&files, &[]).is_ok());
     let mut waived = pair.clone();
     waived.general.misc = vec![(at("identity".to_owned()), at("warn".to_owned()))];
     let plan = planned(&waived);
     let devices = answers(&plan, same(LunKind::Block));
-    let resolved = plan.resolve(&devices).unwrap();
+    let resolved = plan.resolve(&devices, &[]).unwrap();
     assert!(resolved.notices.iter().any(|n| n.warning && n.code == "identity"));
 }
 
@@ -259,7 +259,7 @@ fn notices_tell_of_caches_direct_io_and_heads() {
     parms.sds[2].openflags = words(&["o_direct"]);
     let plan = planned(&parms);
     let facts = answers(&plan, |_, q| facts(q, if q.sd == 0 { LunKind::File } else { LunKind::Block }, 16 << 20));
-    let resolved = plan.resolve(&facts).unwrap();
+    let resolved = plan.resolve(&facts, &[]).unwrap();
     insta::assert_snapshot!(notices(&resolved), @r"
     page-cache: sd=sd1: without openflags=o_direct the page cache of the host is measured, not the storage
     direct-added: sd=sd2: a block device without openflags= is opened with o_direct
@@ -291,7 +291,7 @@ fn a_simulated_device_needs_no_size_and_no_answer() {
     for (key, value) in [("sim.x.hit", "39u"), ("sim.x.clock", "virtual")] {
         parms.general.misc.push((at(key.to_owned()), at(value.to_owned())));
     }
-    let resolved = planned(&parms).resolve(&[Vec::new()]).unwrap();
+    let resolved = planned(&parms).resolve(&[Vec::new()], &[]).unwrap();
     let deal = resolved.deal(0, 0, 0.0, None).unwrap();
     let share = deal.shares[0][0].as_ref().unwrap();
     let target = &share.targets[0];
@@ -303,14 +303,14 @@ fn a_simulated_device_needs_no_size_and_no_answer() {
     // Raw: the first X bytes are skipped.
     assert_eq!(share.generators[0].hit, Some(Area { low: 4096, high: 1 << 20, wrap: None }));
     parms.general.misc.push((at("sim.x.raw".to_owned()), at("no".to_owned())));
-    let resolved = planned(&parms).resolve(&[Vec::new()]).unwrap();
+    let resolved = planned(&parms).resolve(&[Vec::new()], &[]).unwrap();
     assert_eq!(generator(&resolved, 0).hit.unwrap().low, 0);
 }
 
 #[test]
 fn a_host_that_keeps_silent_is_named() {
     let plan = planned(&one(sized("sd1", 1 << 20), wd("wd1", &["sd1"])));
-    let problems = plan.resolve(&[]).map(|_| ()).unwrap_err();
+    let problems = plan.resolve(&[], &[]).map(|_| ()).unwrap_err();
     insta::assert_snapshot!(text(&problems), @"Setup: sd=sd1: host=localhost did not say what its lun is");
 }
 
@@ -334,17 +334,17 @@ fn direct_io_keeps_to_the_block_size() {
     parms.sds[0].openflags = words(&["o_direct"]);
     let plan = planned(&parms);
     let missing = answers(&plan, |_, q| block(q, LunKind::Missing, 0));
-    assert_eq!(generator(&plan.resolve(&missing).unwrap(), 0).miss.high, 2_998_272);
+    assert_eq!(generator(&plan.resolve(&missing, &[]).unwrap(), 0).miss.high, 2_998_272);
     let plan = planned(&parms);
     let there = answers(&plan, |_, q| block(q, LunKind::File, 2_998_272));
-    assert_eq!(plan.resolve(&there).unwrap().plan.runs[0].name, "rd1");
+    assert_eq!(plan.resolve(&there, &[]).unwrap().plan.runs[0].name, "rd1");
 
     // A format in small blocks uses the device's.
     let mut small = parms.clone();
     small.sds[0].size = some(100 << 10);
     let plan = planned(&small);
     let missing = answers(&plan, |_, q| block(q, LunKind::Missing, 0));
-    assert_eq!(generator(&plan.resolve(&missing).unwrap(), 0).xfer, Xfer::Fixed(4096));
+    assert_eq!(generator(&plan.resolve(&missing, &[]).unwrap(), 0).xfer, Xfer::Fixed(4096));
 
     // A workload in smaller blocks cannot work.
     parms.wds = vec![moving("wd1", &["sd1"], 512, SeekPct::Percent(100.0))];

@@ -1,6 +1,6 @@
-//! [`WorkerEvent`] and [`IoFailure`].
+//! [`WorkerEvent`] and what else comes on the event stream.
 
-use brunt_plan::work::{IoErrorKind, IoFailure, SdTotals, WorkerEvent};
+use brunt_plan::work::{CommandCounts, DeviceCounts, IoErrorKind, IoFailure, SdTotals, WorkerEvent};
 
 use super::each;
 use crate::error::{WireError, need};
@@ -51,6 +51,7 @@ impl From<WorkerEvent> for v1::worker_message::Event {
             WorkerEvent::Failure(failure) => Self::Failure(failure.into()),
             WorkerEvent::SequentialDone => Self::SequentialDone(v1::Nothing {}),
             WorkerEvent::Log(line) => Self::Log(line),
+            WorkerEvent::Warning(text) => Self::Warning(text),
             WorkerEvent::Fatal(text) => Self::Fatal(text),
             WorkerEvent::Outstanding { count, oldest_ns } => Self::Outstanding(v1::Outstanding { count, oldest_ns }),
             WorkerEvent::Totals(sds) => Self::Totals(v1::Totals { sds: each(sds) }),
@@ -66,6 +67,8 @@ pub enum Report {
     Event(WorkerEvent),
     /// A line of standard error.
     Stderr(String),
+    /// What the host's kernel counted of the devices of a run. Comes right before the last worker has drained.
+    Devices(Vec<DeviceCounts>),
 }
 
 impl TryFrom<v1::worker_message::Event> for Report {
@@ -78,11 +81,13 @@ impl TryFrom<v1::worker_message::Event> for Report {
             Event::Failure(failure) => WorkerEvent::Failure(failure.try_into()?),
             Event::SequentialDone(_) => WorkerEvent::SequentialDone,
             Event::Log(line) => WorkerEvent::Log(line),
+            Event::Warning(text) => WorkerEvent::Warning(text),
             Event::Fatal(text) => WorkerEvent::Fatal(text),
             Event::Outstanding(out) => WorkerEvent::Outstanding { count: out.count, oldest_ns: out.oldest_ns },
             Event::Totals(totals) => WorkerEvent::Totals(each(totals.sds)),
             Event::Drained(_) => WorkerEvent::Drained,
             Event::Stderr(line) => return Ok(Report::Stderr(line)),
+            Event::Devices(devices) => return Ok(Report::Devices(each(devices.devices))),
         }))
     }
 }
@@ -106,5 +111,50 @@ impl From<v1::SdTotals> for SdTotals {
     fn from(t: v1::SdTotals) -> Self {
         let v1::SdTotals { sd, reads, read_bytes, writes, write_bytes } = t;
         Self { sd, reads, read_bytes, writes, write_bytes }
+    }
+}
+
+impl From<DeviceCounts> for v1::DeviceCounts {
+    fn from(d: DeviceCounts) -> Self {
+        Self {
+            name: d.name,
+            sds: d.sds,
+            direct: d.direct,
+            counting: d.counting,
+            max_sectors_kb: d.max_sectors_kb,
+            max_segments: d.max_segments,
+            read: Some(d.read.into()),
+            write: Some(d.write.into()),
+        }
+    }
+}
+
+impl From<v1::DeviceCounts> for DeviceCounts {
+    fn from(d: v1::DeviceCounts) -> Self {
+        Self {
+            name: d.name,
+            sds: d.sds,
+            direct: d.direct,
+            counting: d.counting,
+            max_sectors_kb: d.max_sectors_kb,
+            max_segments: d.max_segments,
+            // A message of zeros need not be sent.
+            read: d.read.unwrap_or_default().into(),
+            write: d.write.unwrap_or_default().into(),
+        }
+    }
+}
+
+impl From<CommandCounts> for v1::CommandCounts {
+    fn from(c: CommandCounts) -> Self {
+        let CommandCounts { commands, merges, sectors } = c;
+        Self { commands, merges, sectors }
+    }
+}
+
+impl From<v1::CommandCounts> for CommandCounts {
+    fn from(c: v1::CommandCounts) -> Self {
+        let v1::CommandCounts { commands, merges, sectors } = c;
+        Self { commands, merges, sectors }
     }
 }

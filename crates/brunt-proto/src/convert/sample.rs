@@ -1,6 +1,5 @@
 //! [`IntervalSample`] and what is in it. What is empty is left out.
 
-use brunt_stats::histogram::BUCKETS;
 use brunt_stats::{
     Cell, CpuTicks, IntervalSample, OpStats, OpTimes, PairSample, PairTimes, SparseHistogram, Times, Timing,
 };
@@ -128,7 +127,13 @@ impl TryFrom<v1::OpTimes> for OpTimes {
 
 impl From<Timing> for v1::Timing {
     fn from(timing: Timing) -> Self {
-        Self { sum_ns: timing.sum_ns, min_ns: timing.min_ns, max_ns: timing.max_ns, hist: Some(timing.hist.into()) }
+        Self {
+            sum_ns: timing.sum_ns,
+            min_ns: timing.min_ns,
+            max_ns: timing.max_ns,
+            buckets: timing.hist.packed(),
+            over: timing.hist.over,
+        }
     }
 }
 
@@ -136,7 +141,9 @@ impl TryFrom<v1::Timing> for Timing {
     type Error = WireError;
 
     fn try_from(timing: v1::Timing) -> Result<Self, WireError> {
-        let hist = timing.hist.map_or_else(|| Ok(SparseHistogram::default()), TryInto::try_into)?;
+        let reason = "they are no packed histogram";
+        let wrong = |_| WireError::Invalid { message: "Timing", field: "buckets", reason };
+        let hist = SparseHistogram::unpack(&timing.buckets, timing.over).map_err(wrong)?;
         Ok(Self { sum_ns: timing.sum_ns, min_ns: timing.min_ns, max_ns: timing.max_ns, hist })
     }
 }
@@ -168,45 +175,6 @@ impl From<v1::OpStats> for OpStats {
             min_ns: stats.min_ns,
             max_ns: stats.max_ns,
         }
-    }
-}
-
-impl From<SparseHistogram> for v1::Histogram {
-    fn from(histogram: SparseHistogram) -> Self {
-        let mut before = 0;
-        let mut bucket_deltas = Vec::with_capacity(histogram.buckets.len());
-        let mut counts = Vec::with_capacity(histogram.buckets.len());
-        for (bucket, count) in histogram.buckets {
-            bucket_deltas.push(u32::from(bucket).saturating_sub(before));
-            before = bucket.into();
-            counts.push(count);
-        }
-        Self { bucket_deltas, counts, over: histogram.over }
-    }
-}
-
-impl TryFrom<v1::Histogram> for SparseHistogram {
-    type Error = WireError;
-
-    fn try_from(histogram: v1::Histogram) -> Result<Self, WireError> {
-        let wrong = |field, reason| WireError::Invalid { message: "Histogram", field, reason };
-        if histogram.bucket_deltas.len() != histogram.counts.len() {
-            return Err(wrong("counts", "there must be one for each bucket"));
-        }
-        let mut buckets: Vec<(u16, u64)> = Vec::with_capacity(histogram.counts.len());
-        for (delta, count) in histogram.bucket_deltas.into_iter().zip(histogram.counts) {
-            let before = buckets.last().map(|(bucket, _)| *bucket);
-            if before.is_some() && delta == 0 {
-                return Err(wrong("bucket_deltas", "buckets must rise"));
-            }
-            let bucket =
-                u32::from(before.unwrap_or(0)).checked_add(delta).and_then(|bucket| u16::try_from(bucket).ok());
-            match bucket.filter(|bucket| usize::from(*bucket) < BUCKETS) {
-                Some(bucket) => buckets.push((bucket, count)),
-                None => return Err(wrong("bucket_deltas", "there is no such bucket")),
-            }
-        }
-        Ok(Self { buckets, over: histogram.over })
     }
 }
 

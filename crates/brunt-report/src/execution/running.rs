@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use brunt_event::{Interval, RunEnded, RunStarted};
+use brunt_event::{Interval, Limit, RunEnded, RunStarted, Witnessed};
 use brunt_stats::Times;
 
 use super::Execution;
@@ -11,7 +11,7 @@ use crate::message::{self, ALL, CONSOLE};
 use crate::rows::Rows;
 use crate::run::Run;
 use crate::tally::Scope;
-use crate::{book, boxes, flatfile, histogram, optional, page, runs, skew, swat};
+use crate::{book, boxes, flatfile, histogram, judged, optional, page, runs, skew, swat};
 
 /// Titles are repeated after so many intervals.
 const INTERVALS_PER_TITLE: u32 = 30;
@@ -62,7 +62,7 @@ impl Execution {
     }
 
     pub(super) fn max_data(&mut self, limit: u64, at_ms: i64, sink: &mut Sink) {
-        let name = self.run.as_ref().map(|run| run.started.plan.name.clone()).unwrap_or_default();
+        let name = self.run_name();
         self.say(sink, at_ms, CONSOLE, &message::max_data(&name, limit));
     }
 
@@ -105,6 +105,21 @@ impl Execution {
             }
         }
         self.run = Some(run);
+    }
+
+    pub(super) fn witnessed(&mut self, found: &Witnessed, at_ms: i64, sink: &mut Sink) {
+        let lines = judged::witnessed(&self.context, &self.run_name(), found);
+        lines.iter().for_each(|(to, line)| self.say(sink, at_ms, *to, line));
+    }
+
+    pub(super) fn limited(&mut self, limits: &[Limit], at_ms: i64, sink: &mut Sink) {
+        let lines = judged::limited(&self.context, &self.run_name(), limits);
+        lines.iter().for_each(|(to, line)| self.say(sink, at_ms, *to, line));
+    }
+
+    /// Of the run that goes on, or went on last.
+    fn run_name(&self) -> String {
+        self.run.as_ref().map(|run| run.started.plan.name.clone()).unwrap_or_default()
     }
 
     fn average(&mut self, run: &Run, at_ms: i64, sink: &mut Sink) {

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use brunt_event::{
-    AbortCause, AnchorSize, Compat, EndScope, Event, FilesRate, HookDestination, IoFailed, NoticeLevel, PlannedRun,
-    RateText, Record, RunEnd, RunWorkload,
+    AbortCause, AnchorSize, Compared, Compat, Difference, EndScope, EngineChoice, Event, FilesRate, HookDestination, IoFailed, Limit,
+    NoticeLevel, PlannedRun, RateText, Record, RunEnd, RunWorkload, Witnessed, WitnessedDevice,
 };
 use brunt_stats::{OwnError, Spread};
 use serde_json::Value;
@@ -60,7 +60,19 @@ fn messages() -> Vec<Event> {
             anchors: vec![AnchorSize { anchor: "./tree".into(), directories: 1, files: 8, bytes: 131_072 }],
         },
         Event::FormatNeeded { sd: 0, lun: "./sd1".into(), host: 0 },
+        Event::Engines {
+            choices: vec![EngineChoice { host: 0, backend: "aio".into(), why: "a block device".into(), sds: vec![0] }],
+        },
         Event::LoopStarted { pass: 2 },
+        witnessed(),
+        Event::Limited {
+            run: 0,
+            limits: vec![
+                Limit::GeneratorShort { asked: 1000.0, reached: 950.5, lanes: 8, busy_lanes: 0.5 },
+                Limit::GeneratorLate { lateness_ns: 60_000, service_ns: 39_000, ios: 9_505 },
+                Limit::HostCpu { host: 0, busy_percent: 97.5, steal_percent: 1.25 },
+            ],
+        },
         Event::SequentialDone,
         Event::MaxDataReached { run: 0, limit: 1 << 30 },
         Event::Draining { outstanding: 3, seconds: 1 },
@@ -83,6 +95,28 @@ fn messages() -> Vec<Event> {
         Event::WorkerLost { worker: 0, text: text() },
         Event::Aborted { cause: AbortCause::Stuck, text: text(), io_errors: 2 },
     ]
+}
+
+/// A device that split reads.
+fn witnessed() -> Event {
+    let compared = |kernel_commands, difference| Compared {
+        ios: 1_000,
+        bytes: 1_000 << 20,
+        kernel_commands,
+        kernel_merges: 0,
+        kernel_bytes: 1_000 << 20,
+        difference,
+    };
+    let device = WitnessedDevice {
+        host: 0,
+        device: "sdb".into(),
+        sds: vec![0],
+        max_sectors_kb: Some(128),
+        max_segments: None,
+        read: compared(8_000, Some(Difference::Split)),
+        write: compared(1_000, None),
+    };
+    Event::Witnessed(Witnessed { run: 0, devices: vec![device] })
 }
 
 fn to_json(record: &Record) -> Value {
@@ -204,6 +238,29 @@ fn the_page_has_every_reason() {
     ];
     let words = ends.iter().map(|end| serde_json::to_value(end).unwrap());
     for word in words.chain(causes.iter().map(|cause| serde_json::to_value(cause).unwrap())) {
+        assert!(PAGE.contains(&format!("`{}`", word.as_str().unwrap())), "{word} is not on the page");
+    }
+}
+
+#[test]
+fn the_page_has_every_difference_and_limit() {
+    let differences = [
+        Difference::Split,
+        Difference::Merged,
+        Difference::PageCache,
+        Difference::ReadAhead,
+        Difference::Failed,
+        Difference::NotCounted,
+        Difference::Missing,
+        Difference::Foreign,
+    ];
+    let limits = [
+        Limit::GeneratorShort { asked: 0.0, reached: 0.0, lanes: 0, busy_lanes: 0.0 },
+        Limit::GeneratorLate { lateness_ns: 0, service_ns: 0, ios: 0 },
+        Limit::HostCpu { host: 0, busy_percent: 0.0, steal_percent: 0.0 },
+    ];
+    let words = differences.iter().map(|difference| serde_json::to_value(difference).unwrap());
+    for word in words.chain(limits.iter().map(|limit| serde_json::to_value(limit).unwrap()["limit"].clone())) {
         assert!(PAGE.contains(&format!("`{}`", word.as_str().unwrap())), "{word} is not on the page");
     }
 }

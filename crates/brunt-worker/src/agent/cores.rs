@@ -1,11 +1,22 @@
 //! Which cores each worker of a host gets.
 
-use std::collections::BTreeMap;
+pub mod near;
+pub mod told;
+pub mod topology;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use nix::sched::{CpuSet, sched_getaffinity};
-use nix::unistd::Pid;
+use near::Near;
+use topology::Topology;
+
+use super::cgroup::Cgroups;
+use crate::engine::Placement;
+use crate::inspect::Roots;
+
+/// The largest number of CPUs that a kernel can be built for is 8192 (`CONFIG_NR_CPUS`); more is a mistake.
+const MOST_CPUS: usize = 1 << 16;
 
 /// Reads a list as the kernel writes it: `0-3,8`. `None` when it is not one.
 pub fn parse(list: &str) -> Option<Vec<usize>> {
@@ -13,7 +24,7 @@ pub fn parse(list: &str) -> Option<Vec<usize>> {
     for part in list.trim().split(',') {
         let (from, to) = part.split_once('-').unwrap_or((part, part));
         let (from, to): (usize, usize) = (from.trim().parse().ok()?, to.trim().parse().ok()?);
-        if from > to || to >= CpuSet::count() {
+        if from > to || to >= MOST_CPUS {
             return None;
         }
         all.extend(from..=to);
@@ -23,69 +34,117 @@ pub fn parse(list: &str) -> Option<Vec<usize>> {
     Some(all)
 }
 
-/// The plan of a host: the cores of each worker, an empty list for "wherever the system likes".
-///
-/// Several workers get cores apart when there are enough. A single one keeps all, unless `wanted` names some.
+/// The CPUs that this process may use: its affinity mask, which has any number of CPUs in `/proc/self/status`, and the
+/// cpuset of its cgroup.
 ///
 /// # Errors
-/// A wanted core that this process may not use, in a sentence.
-pub fn plan(sys: &Path, wanted: &[usize], workers: u32) -> Result<Vec<Vec<usize>>, String> {
-    let allowed = allowed()?;
-    if let Some(core) = wanted.iter().find(|core| !allowed.contains(core)) {
-        return Err(format!("core {core} of misc=(cpus=) is not among those this process may use: {allowed:?}"));
-    }
-    let workers = workers as usize;
-    if workers == 1 {
-        return Ok(vec![wanted.to_vec()]);
-    }
-    let cpus = if wanted.is_empty() { &allowed } else { wanted };
-    let mut dealt = deal(&whole_cores(sys, cpus), workers);
-    if dealt.is_empty() {
-        // Fewer cores than workers: they share what there is.
-        dealt = vec![wanted.to_vec(); workers];
-    }
-    Ok(dealt)
+/// A sentence when the mask cannot be read.
+pub fn allowed(proc: &Path, cgroups: &Cgroups) -> Result<Vec<usize>, String> {
+    let status = fs::read_to_string(proc.join("self/status"))
+        .map_err(|error| format!("the cores of this process are unknown: {}/self/status: {error}", proc.display()))?;
+    let mask = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).and_then(parse);
+    let mask = mask.ok_or("the cores of this process are unknown: /proc/self/status has no Cpus_allowed_list")?;
+    let set = cgroups.cpus().and_then(|list| parse(&list));
+    let both: Vec<usize> = mask.iter().copied().filter(|cpu| set.as_ref().is_none_or(|s| s.contains(cpu))).collect();
+    // A cpuset that has nothing in common with the mask is not the one that the kernel goes by.
+    Ok(if both.is_empty() { mask } else { both })
 }
 
-/// The affinity mask, which the kernel keeps within the cpuset of the process.
-fn allowed() -> Result<Vec<usize>, String> {
-    let mask =
-        sched_getaffinity(Pid::from_raw(0)).map_err(|e| format!("the cores of this process are unknown: {e}"))?;
-    Ok((0..CpuSet::count()).filter(|core| mask.is_set(*core).unwrap_or(false)).collect())
+/// The CPUs that `misc=(cpus=)` names, all of which must be allowed.
+///
+/// # Errors
+/// A sentence with the CPU that is not.
+pub fn wanted<'a>(wanted: &'a [usize], allowed: &[usize]) -> Result<&'a [usize], String> {
+    match wanted.iter().find(|core| !allowed.contains(core)) {
+        Some(core) => Err(format!(
+            "core {core} of misc=(cpus=) is not among those this process may use: {}",
+            list(allowed.iter().copied())
+        )),
+        None => Ok(wanted),
+    }
 }
 
-/// The logical CPUs by physical core, neighbours next to each other: package by package.
-fn whole_cores(sys: &Path, cpus: &[usize]) -> Vec<Vec<usize>> {
+/// What the plan of a host is made from.
+#[derive(Debug, Clone)]
+pub struct Givens {
+    /// The CPUs to be dealt.
+    pub topology: Topology,
+    /// How many of them pay, in CPU time; `None`: all.
+    pub quota: Option<f64>,
+    /// Of each worker: the hardware behind its luns, and how many interrupts of it each CPU takes.
+    pub workers: Vec<Wish>,
+}
+
+/// What a worker would like to be near to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Wish {
+    /// Its devices.
+    pub devices: Vec<Near>,
+    /// Interrupts of them by CPU.
+    pub busy: BTreeMap<usize, usize>,
+}
+
+impl Wish {
+    fn nodes(&self) -> BTreeSet<usize> {
+        self.devices.iter().flat_map(|device| device.nodes.iter().copied()).collect()
+    }
+
+    /// How little a core pleases: far from the devices, busy with their interrupts; else package by package.
+    fn badness(&self, topology: &Topology, core: &[usize]) -> (bool, usize, usize, usize, usize) {
+        let nodes = self.nodes();
+        let first = core.first().and_then(|cpu| topology.cpu(*cpu));
+        let far = !nodes.is_empty() && first.is_none_or(|cpu| !nodes.contains(&cpu.node));
+        let busy = core.iter().filter_map(|cpu| self.busy.get(cpu)).sum();
+        let (package, whole, number) = first.map_or((0, 0, 0), |cpu| (cpu.package, cpu.core, cpu.number));
+        (far, busy, package, whole, number)
+    }
+}
+
+/// The plan of a host: cores apart when there are enough, else the same for all; whole cores before their siblings.
+pub fn plan(givens: &Givens) -> Vec<Placement> {
+    let Givens { topology, quota, workers } = givens;
+    let mut cores = whole_cores(topology);
+    let count = workers.len();
+    if let (Some(quota), Some(any)) = (quota, workers.first()) {
+        cores.sort_by_key(|core| any.badness(topology, core));
+        let pays = whole_first(&cores).into_iter().take((quota.ceil() as usize).max(1)).collect::<Vec<_>>();
+        cores.iter_mut().for_each(|core| core.retain(|cpu| pays.contains(cpu)));
+        cores.retain(|core| !core.is_empty());
+    }
+    let siblings: Vec<Vec<usize>> = cores.iter().flatten().map(|cpu| vec![*cpu]).collect();
+    let mut units = match () {
+        () if cores.len() >= count => cores,
+        () if siblings.len() >= count => siblings,
+        () => {
+            let order = |wish: &Wish| {
+                let mut mine = cores.clone();
+                mine.sort_by_key(|core| wish.badness(topology, core));
+                Placement { cpus: whole_first(&mine), shared: true }
+            };
+            return workers.iter().map(order).collect();
+        }
+    };
+    let (each, more) = (units.len() / count.max(1), units.len() % count.max(1));
+    // Who has something to be near to chooses first.
+    let mut turns: Vec<usize> = (0..count).collect();
+    turns.sort_by_key(|worker| workers[*worker].nodes().is_empty());
+    let mut dealt = vec![Placement::default(); count];
+    for worker in turns {
+        units.sort_by_key(|core| workers[worker].badness(topology, core));
+        let rest = units.split_off((each + usize::from(worker < more)).min(units.len()));
+        dealt[worker].cpus = whole_first(&units);
+        units = rest;
+    }
+    dealt
+}
+
+/// The CPUs by core.
+fn whole_cores(topology: &Topology) -> Vec<Vec<usize>> {
     let mut cores: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
-    for cpu in cpus {
-        let topology = sys.join(format!("devices/system/cpu/cpu{cpu}/topology"));
-        let read = |name: &str| fs::read_to_string(topology.join(name)).ok();
-        let package = read("physical_package_id").and_then(|text| text.trim().parse().ok()).unwrap_or(0);
-        let siblings = read("thread_siblings_list").and_then(|text| parse(&text));
-        // A CPU whose siblings are not known is a core of its own.
-        let first = siblings.and_then(|all| all.first().copied()).unwrap_or(*cpu);
-        cores.entry((package, first)).or_default().push(*cpu);
+    for cpu in &topology.cpus {
+        cores.entry((cpu.package, cpu.core)).or_default().push(cpu.number);
     }
     cores.into_values().collect()
-}
-
-/// Deals neighbouring cores in equal parts: whole ones when there are enough of them, else their siblings apart; nothing
-/// when there are fewer siblings than workers.
-fn deal(cores: &[Vec<usize>], workers: usize) -> Vec<Vec<usize>> {
-    let siblings: Vec<Vec<usize>> = cores.iter().flatten().map(|cpu| vec![*cpu]).collect();
-    let units = match () {
-        () if cores.len() >= workers => cores,
-        () if siblings.len() >= workers => &siblings,
-        () => return Vec::new(),
-    };
-    let (each, more) = (units.len() / workers, units.len() % workers);
-    let mut rest = units;
-    let mut part = |worker| {
-        let (mine, others) = rest.split_at(each + usize::from(worker < more));
-        rest = others;
-        whole_first(mine)
-    };
-    (0..workers).map(&mut part).collect()
 }
 
 /// One CPU of each core, then their second ones, and so on.
@@ -94,65 +153,46 @@ fn whole_first(cores: &[Vec<usize>]) -> Vec<usize> {
     (0..deepest).flat_map(|n| cores.iter().filter_map(move |core| core.get(n).copied())).collect()
 }
 
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests {
-    use super::*;
-
-    /// Two packages of two cores with two siblings each, numbered as Linux does.
-    fn machine() -> tempfile::TempDir {
-        let sys = tempfile::tempdir().unwrap();
-        for cpu in 0..8 {
-            let topology = sys.path().join(format!("devices/system/cpu/cpu{cpu}/topology"));
-            fs::create_dir_all(&topology).unwrap();
-            // Cores alternate between the packages.
-            fs::write(topology.join("physical_package_id"), format!("{}\n", cpu % 2)).unwrap();
-            fs::write(topology.join("thread_siblings_list"), format!("{},{}\n", cpu % 4, cpu % 4 + 4)).unwrap();
-        }
-        sys
-    }
-
-    #[test]
-    fn lists_are_read() {
-        assert_eq!(parse("0-3,8\n"), Some(vec![0, 1, 2, 3, 8]));
-        assert_eq!(parse("2,0,2"), Some(vec![0, 2]));
-        assert_eq!([parse(""), parse("3-1"), parse("a"), parse("0-99999999")], [None, None, None, None]);
-    }
-
-    #[test]
-    fn whole_cores_come_before_siblings_and_neighbours_stay_together() {
-        let sys = machine();
-        let all: Vec<usize> = (0..8).collect();
-        let cores = whole_cores(sys.path(), &all);
-        assert_eq!(cores, [[0, 4], [2, 6], [1, 5], [3, 7]]);
-        assert_eq!(deal(&cores, 2), [[0, 2, 4, 6], [1, 3, 5, 7]]);
-        assert_eq!(deal(&cores, 3), [vec![0, 2, 4, 6], vec![1, 5], vec![3, 7]]);
-        assert_eq!(deal(&cores, 4), [[0, 4], [2, 6], [1, 5], [3, 7]]);
-        assert_eq!(deal(&cores, 5), [vec![0, 4], vec![2, 6], vec![1, 5], vec![3], vec![7]]);
-        assert_eq!(deal(&cores, 9), Vec::<Vec<usize>>::new());
-        assert_eq!(whole_cores(sys.path(), &[1, 4, 5]), [vec![4], vec![1, 5]]);
-        assert_eq!(whole_cores(Path::new("/nonexistent"), &[0, 1]), [[0], [1]]);
-    }
-
-    #[test]
-    fn a_single_worker_keeps_all_and_is_bound_only_when_asked() {
-        let sys = machine();
-        let some = allowed().unwrap()[0];
-        assert_eq!(plan(sys.path(), &[], 1), Ok(vec![vec![]]));
-        assert_eq!(plan(sys.path(), &[some], 1), Ok(vec![vec![some]]));
-        assert_eq!(plan(sys.path(), &[some], 2), Ok(vec![vec![some]; 2]), "they share the one core");
-        let text = plan(sys.path(), &[1023], 1).unwrap_err();
-        assert!(text.starts_with("core 1023 of misc=(cpus=) is not among those this process may use: ["), "{text}");
-    }
-
-    #[test]
-    fn workers_of_this_machine_get_cores_apart() {
-        let mine = allowed().unwrap();
-        let dealt = plan(Path::new("/sys"), &[], mine.len() as u32).unwrap();
-        if mine.len() > 1 {
-            let mut all = dealt.concat();
-            all.sort_unstable();
-            assert_eq!((all, dealt.len()), (mine, dealt.len()));
-        }
-    }
+/// Writes numbers as the kernel does: `0-3,8`.
+pub fn list(numbers: impl IntoIterator<Item = usize>) -> String {
+    let mut sorted: Vec<usize> = numbers.into_iter().collect();
+    sorted.sort_unstable();
+    let runs = sorted.chunk_by(|a, b| a + 1 == *b).map(|run| match run {
+        [one] => one.to_string(),
+        [a, b] => format!("{a},{b}"),
+        run => format!("{}-{}", run[0], run[run.len() - 1]),
+    });
+    runs.collect::<Vec<_>>().join(",")
 }
+
+/// Everything that the plan is made from, of this host. `luns` are those of each worker.
+///
+/// # Errors
+/// Cores that cannot be had, in a sentence.
+pub fn givens(roots: &Roots, chosen: &[usize], luns: &[Vec<String>]) -> Result<Givens, String> {
+    let cgroups = Cgroups::read(&roots.proc);
+    let allowed = allowed(&roots.proc, &cgroups)?;
+    let chosen = wanted(chosen, &allowed)?;
+    let cpus = if chosen.is_empty() { &allowed[..] } else { chosen };
+    let topology = Topology::read(&roots.sys, cpus);
+    // Cores that were named are used; how much of them is not ours to judge.
+    let quota = cgroups.quota().filter(|quota| chosen.is_empty() && *quota < cpus.len() as f64);
+    let mut workers = vec![Wish::default(); luns.len()];
+    if cpus.len() > 1 {
+        let (mut found, mut known) = (BTreeMap::new(), BTreeMap::new());
+        for (wish, luns) in workers.iter_mut().zip(luns) {
+            let mut near =
+                |lun: &String| found.entry(lun.clone()).or_insert_with(|| near::of_lun(roots, Path::new(lun))).clone();
+            let mut devices: Vec<Near> = luns.iter().filter_map(&mut near).collect();
+            devices.sort_by(|a, b| a.name.cmp(&b.name));
+            devices.dedup();
+            let irqs: BTreeSet<u32> = devices.iter().flat_map(|d| d.irqs.iter().copied()).collect();
+            wish.busy = near::busy(roots, irqs.iter(), cpus, &mut known);
+            wish.devices = devices;
+        }
+    }
+    Ok(Givens { topology, quota, workers })
+}
+
+#[cfg(test)]
+mod tests;

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 use brunt_plan::work::{WorkerEvent, WorkerShare};
 use tokio::sync::{mpsc, watch};
 
+use super::drain;
 use super::relay::Relay;
 use super::thread::off_thread;
-use super::{drain, limits};
-use crate::engine::{PreparedWork, RunningWork, WorkEngine};
+use crate::engine::{Placement, PreparedWork, RunningWork, WorkEngine};
 
 /// Where a worker is in the course of a run.
 enum Stage {
@@ -103,8 +103,8 @@ impl OwnWorker {
         worker
     }
 
-    /// Makes a share ready; an earlier one that was not started is dropped.
-    pub async fn prepare(&self, share: Option<WorkerShare>) -> Result<(), String> {
+    /// Makes a share ready for these cores; an earlier one that was not started is dropped.
+    pub async fn prepare(&self, share: Option<WorkerShare>, placement: Placement) -> Result<(), String> {
         {
             let mut stage = self.stage();
             if matches!(*stage, Stage::Running(..) | Stage::Joining | Stage::Preparing) {
@@ -113,11 +113,6 @@ impl OwnWorker {
             *stage = if share.is_some() { Stage::Preparing } else { Stage::Spared };
         }
         let Some(share) = share else { return Ok(()) };
-        let luns = share.targets.iter().filter(|target| target.sim.is_none()).count();
-        if let Err(reason) = limits::check(&self.label, luns) {
-            *self.stage() = Stage::Idle;
-            return Err(reason);
-        }
         let length = Length { interval: Duration::from_nanos(share.interval_ns), intervals: share.intervals };
         let (engine, events) = (Arc::clone(&self.engine), self.events.clone());
         let sink = Box::new(move |event| {
@@ -127,7 +122,7 @@ impl OwnWorker {
         let stage = Arc::clone(&self.stage);
         // The thread sets the stage itself, so that a call that is given up leaves nothing behind.
         let result = off_thread("prepare", move || {
-            let prepared = engine.prepare(share, sink);
+            let prepared = engine.prepare(share, placement, sink);
             let mut stage = stage.lock().unwrap_or_else(PoisonError::into_inner);
             match prepared {
                 Ok(work) => {
@@ -329,7 +324,7 @@ mod tests {
 
     fn worker() -> (OwnWorker, Outgoing) {
         let (relay, outgoing) = Relay::new();
-        (OwnWorker::new(0, "hosta-0".into(), Arc::new(LaneEngine::new(Vec::new())), relay), outgoing)
+        (OwnWorker::new(0, "hosta-0".into(), Arc::new(LaneEngine::default()), relay), outgoing)
     }
 
     async fn event(outgoing: &mut Outgoing) -> WorkerEvent {
@@ -342,7 +337,7 @@ mod tests {
     #[tokio::test]
     async fn the_engine_runs_a_share_on_the_virtual_clock() {
         let (worker, mut outgoing) = worker();
-        worker.prepare(Some(share(true, Some(2)))).await.unwrap();
+        worker.prepare(Some(share(true, Some(2))), Placement::default()).await.unwrap();
         worker.start(Instant::now()).unwrap();
         let mut intervals = 0;
         loop {
@@ -361,16 +356,16 @@ mod tests {
             }
         }
         assert_eq!(intervals, 2);
-        worker.prepare(None).await.unwrap();
+        worker.prepare(None, Placement::default()).await.unwrap();
         worker.start(Instant::now()).unwrap();
     }
 
     #[tokio::test]
     async fn work_in_real_time_stops_at_once() {
         let (worker, mut outgoing) = worker();
-        worker.prepare(Some(share(false, None))).await.unwrap();
+        worker.prepare(Some(share(false, None)), Placement::default()).await.unwrap();
         assert!(worker.start(Instant::now()).is_ok());
-        let busy = worker.prepare(Some(share(false, None))).await;
+        let busy = worker.prepare(Some(share(false, None)), Placement::default()).await;
         assert_eq!(busy, Err("worker hosta-0 is still at work".to_owned()));
         worker.end(Duration::from_secs(30)).await;
         assert!(!*worker.busy.borrow());
@@ -379,7 +374,7 @@ mod tests {
             let (_, report) = message.try_into().unwrap();
             match report {
                 Report::Event(event) => last = event,
-                Report::Stderr(line) => panic!("{line}"),
+                other => panic!("{other:?}"),
             }
         }
         assert_eq!(last, WorkerEvent::Drained);
@@ -388,11 +383,11 @@ mod tests {
     #[tokio::test]
     async fn a_dropped_sd_gets_no_io_in_this_run_nor_in_later_ones() {
         let (worker, mut outgoing) = worker();
-        worker.prepare(Some(share(false, None))).await.unwrap();
+        worker.prepare(Some(share(false, None)), Placement::default()).await.unwrap();
         worker.start(Instant::now()).unwrap();
         worker.drop_sd(4);
         worker.end(Duration::from_secs(30)).await;
-        worker.prepare(Some(share(true, Some(2)))).await.unwrap();
+        worker.prepare(Some(share(true, Some(2))), Placement::default()).await.unwrap();
         worker.start(Instant::now()).unwrap();
         let (mut drained, mut idle) = (0, 0);
         while drained < 2 {
@@ -412,7 +407,7 @@ mod tests {
     #[tokio::test]
     async fn work_that_never_started_drains_when_stopped() {
         let (worker, mut outgoing) = worker();
-        worker.prepare(Some(share(false, None))).await.unwrap();
+        worker.prepare(Some(share(false, None)), Placement::default()).await.unwrap();
         worker.stop(None);
         assert_eq!(event(&mut outgoing).await, WorkerEvent::Drained);
         let unready = worker.start(Instant::now());

@@ -43,8 +43,6 @@ pub struct ProcessOptions {
     pub number: u32,
     /// Label, `host-n`.
     pub label: String,
-    /// Cores it may use; empty: all.
-    pub cores: Vec<usize>,
     /// Probes.
     pub keepalive: Keepalive,
 }
@@ -52,12 +50,8 @@ pub struct ProcessOptions {
 impl ProcessWorker {
     /// Starts `program worker …`, greets it and opens its event stream.
     pub async fn start(program: PathBuf, options: ProcessOptions, relay: Relay) -> Result<Self, String> {
-        let ProcessOptions { number, label, cores, keepalive } = options;
-        let mut arguments = vec!["worker".to_owned(), "--stdio".to_owned(), "--label".to_owned(), label.clone()];
-        if !cores.is_empty() {
-            let list: Vec<String> = cores.iter().map(usize::to_string).collect();
-            arguments.extend(["--cores".to_owned(), list.join(",")]);
-        }
+        let ProcessOptions { number, label, keepalive } = options;
+        let arguments = vec!["worker".to_owned(), "--stdio".to_owned(), "--label".to_owned(), label.clone()];
         let (log, lines) = mpsc::channel(64);
         let log_end = tokio::spawn(forward_lines(number, lines, relay.clone()));
         let failed = |reason: String| format!("worker {label} cannot be started: {reason}");
@@ -84,10 +78,10 @@ impl ProcessWorker {
         self.pid
     }
 
-    /// Hands over a share.
-    pub async fn prepare(&self, share: Option<v1::WorkerShare>) -> Result<(), String> {
-        let workers = vec![v1::WorkerSlot { share }];
-        let result = self.client.clone().prepare(v1::PrepareRequest { workers }).await;
+    /// Hands over a share with its cores.
+    pub async fn prepare(&self, slot: v1::WorkerSlot) -> Result<(), String> {
+        let workers = vec![slot];
+        let result = self.client.clone().prepare(v1::PrepareRequest { workers, witness: false }).await;
         result.map(drop).map_err(|status| self.failed(status))
     }
 

@@ -16,6 +16,7 @@ use tonic::{Request, Response, Status};
 use super::options::AgentOptions;
 use super::relay::{Outgoing, Relay};
 use super::team::{Team, instant_of};
+use super::witness::Witness;
 use super::{DRAIN_LIMIT, thread};
 use crate::calibrate;
 use crate::engine::WorkEngine;
@@ -103,22 +104,23 @@ impl Agent for AgentService {
             async { if real { thread::off_thread("calibrate", calibrate::own_error).await.ok() } else { None } };
         let inspected = thread::off_thread("inspect", move || inspect::host(&Roots::default(), &queries));
         let (inspected, own_error) = tokio::join!(inspected, own_error);
-        let (luns, inventory) = inspected.map_err(|error| refuse(format!("the host cannot be inspected: {error}")))?;
+        let answer = inspected.map_err(|error| refuse(format!("the host cannot be inspected: {error}")))?;
         Ok(Response::new(v1::InspectReply {
-            luns: luns.into_iter().map(Into::into).collect(),
-            inventory,
-            engines: None,
+            luns: answer.luns.into_iter().map(Into::into).collect(),
+            inventory: answer.inventory,
+            engines: Some(answer.engines.into()),
             own_error: own_error.map(Into::into),
         }))
     }
 
     async fn prepare(&self, request: Request<v1::PrepareRequest>) -> Result<Response<v1::PrepareReply>, Status> {
-        let shares: Vec<_> = request.into_inner().workers.into_iter().map(|slot| slot.share).collect();
-        let first = shares.iter().zip(0..).find_map(|(share, number)| share.is_some().then_some(number));
-        let virtual_clock =
-            shares.iter().flatten().flat_map(|s| &s.targets).any(|t| t.sim.is_some_and(|s| s.virtual_clock));
-        self.team()?.prepare(shares).await.map_err(refuse)?;
-        self.relay.prepare(first, virtual_clock);
+        let v1::PrepareRequest { workers: slots, witness } = request.into_inner();
+        let first = slots.iter().zip(0..).find_map(|(slot, number)| slot.share.is_some().then_some(number));
+        let shares = || slots.iter().filter_map(|slot| slot.share.as_ref());
+        let virtual_clock = shares().flat_map(|s| &s.targets).any(|t| t.sim.is_some_and(|s| s.virtual_clock));
+        let witness = if witness { Witness::of(Path::new("/sys"), &slots) } else { Witness::default() };
+        self.team()?.prepare(slots).await.map_err(refuse)?;
+        self.relay.prepare(first, virtual_clock, witness);
         Ok(Response::new(v1::PrepareReply {}))
     }
 

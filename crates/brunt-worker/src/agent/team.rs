@@ -1,22 +1,29 @@
 //! The workers of a host, whichever way they run.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use brunt_proto::v1;
+use brunt_plan::work::WorkerShare;
+use brunt_proto::{WireError, v1};
 use nix::time::{ClockId, clock_gettime};
 use tokio::task::JoinSet;
 
-use super::cores;
+use super::host::{Admission, Host};
 use super::options::AgentOptions;
 use super::own::OwnWorker;
 use super::process::{ProcessOptions, ProcessWorker};
 use super::relay::Relay;
-use crate::engine::WorkEngine;
+use super::thread::off_thread;
+use crate::engine::{Placement, WorkEngine};
 
-/// All workers of this agent. Errors are sentences.
-pub enum Team {
+/// All workers of this agent, and the host they share. Errors are sentences.
+pub struct Team {
+    host: Arc<Host>,
+    relay: Relay,
+    workers: Workers,
+}
+
+enum Workers {
     /// The one worker of this process.
     Own(OwnWorker),
     /// A process each.
@@ -26,62 +33,68 @@ pub enum Team {
 impl Team {
     /// Makes the workers.
     pub async fn start(options: &AgentOptions, engine: Arc<dyn WorkEngine>, relay: Relay) -> Result<Self, String> {
-        let plan = cores::plan(Path::new("/sys"), &options.cores, options.workers)?;
-        if options.workers == 1 {
-            return Ok(Team::Own(OwnWorker::new(0, options.label.clone(), engine, relay)));
-        }
-        let mut starting = JoinSet::new();
-        for (number, cores) in (0..options.workers).zip(plan) {
-            let process = ProcessOptions {
-                number,
-                label: format!("{}-{number}", options.label),
-                cores,
-                keepalive: options.keepalive,
-            };
-            let (program, relay) = (options.program.clone(), relay.clone());
-            starting.spawn(async move { (number, ProcessWorker::start(program, process, relay).await) });
-        }
-        let mut workers = Vec::new();
-        while let Some(started) = starting.join_next().await {
-            let (number, worker) = started.map_err(|error| error.to_string())?;
-            workers.push((number, Arc::new(worker?)));
-        }
-        workers.sort_by_key(|(number, _)| *number);
-        Ok(Team::Processes(workers.into_iter().map(|(_, worker)| worker).collect()))
+        let host = Host::new(options);
+        host.check()?;
+        let workers = match options.workers {
+            1 => Workers::Own(OwnWorker::new(0, options.label.clone(), engine, relay.clone())),
+            _ => Workers::start(options, &relay).await?,
+        };
+        Ok(Self { host, relay, workers })
     }
 
     /// Process numbers, in order.
     pub fn pids(&self) -> Vec<u32> {
-        match self {
-            Team::Own(_) => vec![std::process::id()],
-            Team::Processes(workers) => workers.iter().map(|worker| worker.pid()).collect(),
+        match &self.workers {
+            Workers::Own(_) => vec![std::process::id()],
+            Workers::Processes(workers) => workers.iter().map(|worker| worker.pid()).collect(),
         }
     }
 
-    /// Hands out shares, all at once, and waits for all.
-    pub async fn prepare(&self, shares: Vec<Option<v1::WorkerShare>>) -> Result<(), String> {
-        let (given, wanted) = (shares.len(), self.pids().len());
+    /// Hands out shares with their cores, all at once, and waits for all. What the host has no room for is refused
+    /// before anything is opened. A worker process has been looked after by its agent, which says so in the slot.
+    pub async fn prepare(&self, slots: Vec<v1::WorkerSlot>) -> Result<(), String> {
+        let (given, wanted) = (slots.len(), self.pids().len());
         if given != wanted {
             return Err(format!("there are {wanted} workers here but work for {given}"));
         }
-        match self {
-            Team::Own(worker) => {
+        let shares = slots.iter().map(|slot| slot.share.clone().map(WorkerShare::try_from).transpose());
+        let shares = shares.collect::<Result<Vec<_>, WireError>>().map_err(|error| error.to_string())?;
+        let mut placed = slots.iter().filter_map(|slot| slot.placement.as_ref());
+        let (shares, places) = match placed.next() {
+            Some(placement) => (shares, vec![place_of(placement)]),
+            None => self.admit(shares).await?,
+        };
+        match &self.workers {
+            Workers::Own(worker) => {
                 let share = shares.into_iter().flatten().next();
-                let share = share.map(TryInto::try_into).transpose();
-                worker.prepare(share.map_err(|error: brunt_proto::WireError| error.to_string())?).await
+                let place = places.into_iter().next().unwrap_or_default();
+                self.relay.place(&place.cpus);
+                worker.prepare(share, place).await
             }
-            Team::Processes(workers) => {
-                let calls = workers.iter().map(Arc::clone).zip(shares);
-                together(calls.map(|(worker, share)| async move { worker.prepare(share).await })).await
+            Workers::Processes(workers) => {
+                let slots = slots.into_iter().zip(places).map(|(slot, place)| placed_at(slot, &place));
+                let calls = workers.iter().map(Arc::clone).zip(slots);
+                together(calls.map(|(worker, slot)| async move { worker.prepare(slot).await })).await
             }
         }
+    }
+
+    /// Asks the host, and tells what it says.
+    async fn admit(&self, shares: Vec<Option<WorkerShare>>) -> Result<Placed, String> {
+        let host = Arc::clone(&self.host);
+        let asked = off_thread("place", move || host.admit(&shares).map(|admission| (shares, admission)));
+        let (shares, Admission { places, events }) = asked.await.map_err(|error| error.to_string())??;
+        for (worker, event) in events {
+            self.relay.own(worker, event);
+        }
+        Ok((shares, places))
     }
 
     /// Starts all at one instant.
     pub async fn start_at(&self, at: Instant) -> Result<(), String> {
-        match self {
-            Team::Own(worker) => worker.start(at),
-            Team::Processes(workers) => {
+        match &self.workers {
+            Workers::Own(worker) => worker.start(at),
+            Workers::Processes(workers) => {
                 let at = monotonic_ns(at)?;
                 together(workers.iter().map(Arc::clone).map(|worker| async move { worker.start_at(at).await })).await
             }
@@ -90,12 +103,12 @@ impl Team {
 
     /// Ends the work of all.
     pub async fn stop(&self, after_interval: Option<u32>) -> Result<(), String> {
-        match self {
-            Team::Own(worker) => {
+        match &self.workers {
+            Workers::Own(worker) => {
                 worker.stop(after_interval);
                 Ok(())
             }
-            Team::Processes(workers) => {
+            Workers::Processes(workers) => {
                 let calls = workers.iter().map(Arc::clone);
                 together(calls.map(|worker| async move { worker.stop(after_interval).await })).await
             }
@@ -104,12 +117,12 @@ impl Team {
 
     /// Lets work in lockstep begin an interval.
     pub async fn grant(&self, interval: u32) -> Result<(), String> {
-        match self {
-            Team::Own(worker) => {
+        match &self.workers {
+            Workers::Own(worker) => {
                 worker.grant(interval);
                 Ok(())
             }
-            Team::Processes(workers) => {
+            Workers::Processes(workers) => {
                 let calls = workers.iter().map(Arc::clone);
                 together(calls.map(|worker| async move { worker.grant(interval).await })).await
             }
@@ -118,12 +131,12 @@ impl Team {
 
     /// Starts no more I/O to an SD.
     pub async fn drop_sd(&self, sd: u32) -> Result<(), String> {
-        match self {
-            Team::Own(worker) => {
+        match &self.workers {
+            Workers::Own(worker) => {
                 worker.drop_sd(sd);
                 Ok(())
             }
-            Team::Processes(workers) => {
+            Workers::Processes(workers) => {
                 let calls = workers.iter().map(Arc::clone);
                 together(calls.map(|worker| async move { worker.drop_sd(sd).await })).await
             }
@@ -132,9 +145,9 @@ impl Team {
 
     /// Ends work and processes. Own work has `limit` to drain.
     pub async fn end(&self, limit: Duration) {
-        match self {
-            Team::Own(worker) => worker.end(limit).await,
-            Team::Processes(workers) => {
+        match &self.workers {
+            Workers::Own(worker) => worker.end(limit).await,
+            Workers::Processes(workers) => {
                 let calls = workers.iter().map(Arc::clone);
                 // Ending cannot fail: what does not end is killed.
                 let _ = together(calls.map(|worker| async move {
@@ -145,6 +158,45 @@ impl Team {
             }
         }
     }
+}
+
+impl Workers {
+    /// Starts a process for each.
+    async fn start(options: &AgentOptions, relay: &Relay) -> Result<Self, String> {
+        let mut starting = JoinSet::new();
+        for number in 0..options.workers {
+            let label = format!("{}-{number}", options.label);
+            let process = ProcessOptions { number, label, keepalive: options.keepalive };
+            let (program, relay) = (options.program.clone(), relay.clone());
+            starting.spawn(async move { (number, ProcessWorker::start(program, process, relay).await) });
+        }
+        let mut workers = Vec::new();
+        while let Some(started) = starting.join_next().await {
+            let (number, worker) = started.map_err(|error| error.to_string())?;
+            workers.push((number, Arc::new(worker?)));
+        }
+        workers.sort_by_key(|(number, _)| *number);
+        Ok(Workers::Processes(workers.into_iter().map(|(_, worker)| worker).collect()))
+    }
+}
+
+/// Shares, and the place of each worker.
+type Placed = (Vec<Option<WorkerShare>>, Vec<Placement>);
+
+fn place_of(placement: &v1::Placement) -> Placement {
+    Placement { cpus: placement.cores.iter().map(|core| *core as usize).collect(), shared: placement.shared }
+}
+
+/// A slot for a worker process.
+fn placed_at(mut slot: v1::WorkerSlot, place: &Placement) -> v1::WorkerSlot {
+    // Beyond 2³² there is no CPU, see `cores::parse`.
+    let cores = place.cpus.iter().filter_map(|core| u32::try_from(*core).ok()).collect();
+    slot.placement = Some(v1::Placement { cores, shared: place.shared });
+    if let Some(share) = &mut slot.share {
+        // The agent holds it for all.
+        share.cpu_latency_us = None;
+    }
+    slot
 }
 
 /// Runs calls side by side; errors are joined.

@@ -96,6 +96,15 @@ impl Device {
         number("device/timeout").or_else(|| number("queue/io_timeout").map(|ms| ms.div_ceil(1000)))
     }
 
+    /// I/Os that its queue takes at once. `None` for what has no queue of requests of its own, such as RAID and volumes,
+    /// for which the kernel shows a number without a meaning.
+    pub fn tags(&self) -> Option<u32> {
+        let queue = self.disk_dir().join("queue");
+        // Before blk-mq what had requests had a scheduler.
+        let scheduler = || line(&queue.join("scheduler")).is_some_and(|names| names != "none");
+        (self.disk_dir().join("mq").exists() || scheduler()).then(|| line(&queue.join("nr_requests"))?.parse().ok())?
+    }
+
     /// Kernel's names of the devices it is made of.
     pub fn parts(&self) -> Vec<String> {
         names(&self.disk_dir().join("slaves"))

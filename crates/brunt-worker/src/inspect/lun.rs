@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use brunt_engine::reserve;
+use brunt_engine::{probe, reserve};
 use brunt_plan::work::{LunFacts, LunKind, LunQuery};
 use nix::fcntl::OFlag;
 use nix::unistd::{AccessFlags, access};
@@ -39,6 +39,10 @@ pub fn facts(system: &System, query: &LunQuery) -> LunFacts {
         refusals: Vec::new(),
         warnings: Vec::new(),
     };
+    if kind == LunKind::File {
+        facts.nowait = probe::nowait(path);
+        facts.allocated = probe::allocated(path);
+    }
     match (&metadata, kind) {
         (Some(file), LunKind::File) if query.will_write => in_use(&mut facts, query, usage::of_file(system, file)),
         (Some(file), LunKind::Block) => block(&mut facts, system, query, Number::of(file.rdev())),
@@ -78,6 +82,10 @@ fn block(facts: &mut LunFacts, system: &System, query: &LunQuery, number: Number
     facts.size = device.map(|device| device.size).filter(|size| *size > 0).unwrap_or_else(|| seek_size(path));
     facts.block_size = device.and_then(Device::block_size);
     facts.timeout_s = system.timeout_s(number);
+    facts.tags = system.tags(number);
+    // Volumes and RAID of older kernels do not know the flag, and work on many I/Os at once all the same.
+    let layered = device.is_some_and(|device| !device.parts().is_empty());
+    facts.nowait = probe::nowait(path).filter(|nowait| *nowait || !layered);
     let identity = device.and_then(|device| device.identity.clone());
     facts.identity = Some(identity.unwrap_or_else(|| format!("local:block:{number}")));
     if query.will_write {

@@ -72,6 +72,22 @@ impl System {
         parts.filter_map(|part| self.timeout_within(part, depth - 1)).chain(device.timeout_s()).max()
     }
 
+    /// The I/Os that a device takes at once, or those it is made of together.
+    pub fn tags(&self, number: Number) -> Option<u32> {
+        self.devices.get(&number).and_then(|device| self.tags_within(device, DEEPEST_STACK))
+    }
+
+    fn tags_within(&self, device: &Device, depth: u32) -> Option<u32> {
+        if let Some(tags) = device.tags() {
+            return Some(tags);
+        }
+        let parts = if depth == 0 { Vec::new() } else { device.parts() };
+        // One part that does not tell, and nothing is known.
+        let tags = parts.iter().map(|name| self.tags_within(self.named(name)?, depth - 1));
+        let tags: Vec<u32> = tags.collect::<Option<_>>()?;
+        tags.into_iter().reduce(u32::saturating_add)
+    }
+
     /// The partitions of a disk.
     pub fn partitions<'a>(&'a self, disk: &'a Device) -> impl Iterator<Item = &'a Device> {
         self.devices.values().filter(|device| device.disk.as_deref() == Some(&disk.name))
@@ -188,6 +204,33 @@ mod tests {
         assert_eq!([timeout("8:0"), timeout("8:1"), timeout("8:16")], [Some(30), Some(30), Some(90)]);
         assert_eq!([timeout("259:0"), timeout("253:0"), timeout("253:1")], [Some(31), Some(90), Some(90)]);
         assert_eq!([timeout("7:0"), timeout("9:9")], [None, None]);
+    }
+
+    #[test]
+    fn the_tags_of_a_volume_are_those_of_its_disks_together() {
+        let root = tempfile::tempdir().unwrap();
+        let sys = root.path().join("sys");
+        let disk = |name: &str, number: &str, files: &[(&str, &str)]| {
+            let dir = sys.join("devices").join(name);
+            for (file, text) in files {
+                let path = dir.join(file);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, text).unwrap();
+            }
+            fs::create_dir_all(sys.join("dev/block")).unwrap();
+            std::os::unix::fs::symlink(&dir, sys.join("dev/block").join(number)).unwrap();
+        };
+        let none = ("queue/scheduler", "none\n");
+        disk("sda", "8:0", &[("mq/0/x", ""), ("queue/nr_requests", "64\n"), none, ("sda1/partition", "1\n")]);
+        disk("sda/sda1", "8:1", &[]);
+        disk("sdb", "8:16", &[("queue/nr_requests", "128\n"), ("queue/scheduler", "noop [deadline] cfq\n")]);
+        disk("dm-0", "253:0", &[("queue/nr_requests", "999\n"), none, ("slaves/sda1/x", ""), ("slaves/sdb/x", "")]);
+        disk("zram0", "254:0", &[("queue/nr_requests", "128\n"), none]);
+        disk("dm-1", "253:1", &[("slaves/zram0/x", ""), ("slaves/sdb/x", "")]);
+        let system = System::read(&Roots { proc: root.path().join("proc"), sys });
+        let tags = |number| system.tags(Number::parse(number).unwrap());
+        assert_eq!([tags("8:0"), tags("8:1"), tags("8:16"), tags("253:0")], [Some(64), Some(64), Some(128), Some(192)]);
+        assert_eq!([tags("254:0"), tags("253:1"), tags("9:9")], [None; 3]);
     }
 
     #[test]

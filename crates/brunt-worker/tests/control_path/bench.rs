@@ -40,11 +40,12 @@ pub async fn next(events: &mut Events) -> LinkEvent {
     event
 }
 
-/// The next event that is not a line of standard error.
+/// The next event that is neither a line of standard error nor the plan of cores.
 pub async fn next_event(events: &mut Events) -> LinkEvent {
     loop {
         match next(events).await {
             LinkEvent::Stderr { .. } => {}
+            LinkEvent::Worker { event: WorkerEvent::Log(line), .. } if line.starts_with("core") => {}
             event => return event,
         }
     }

@@ -97,8 +97,9 @@ async fn an_agent_whose_stream_ends_stops_and_ends() {
         let mut client = brunt_proto::v1::agent_client::AgentClient::new(started.channel);
         let hello = brunt_proto::v1::HelloRequest { protocol: brunt_proto::PROTOCOL, version: "test".into() };
         let count = client.hello(hello).await.unwrap().into_inner().worker_pids.len() as u32;
-        let slots = (0..count).map(|n| brunt_proto::v1::WorkerSlot { share: Some(share(n, &leash.path, None).into()) });
-        let request = brunt_proto::v1::PrepareRequest { workers: slots.collect() };
+        let slots = (0..count)
+            .map(|n| brunt_proto::v1::WorkerSlot { share: Some(share(n, &leash.path, None).into()), placement: None });
+        let request = brunt_proto::v1::PrepareRequest { workers: slots.collect(), witness: true };
         let (held, prepared) = tokio::join!(leash.hold(), client.prepare(request));
         prepared.unwrap();
         let when = Some(brunt_proto::v1::start_request::When::DelayNs(0));

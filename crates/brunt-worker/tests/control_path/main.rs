@@ -5,3 +5,4 @@
 mod bench;
 mod course;
 mod ends;
+mod limits;

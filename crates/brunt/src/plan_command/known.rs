@@ -1,7 +1,8 @@
 //! What is known of the luns of a plan on this machine, and what is assumed of the others.
 
+use brunt_plan::engine::Asked;
 use brunt_plan::plan::{Plan, Sd};
-use brunt_plan::work::{LunFacts, LunKind, LunQuery};
+use brunt_plan::work::{EngineSupport, LunFacts, LunKind, LunQuery};
 use brunt_plan::{Resolved, SetupProblem};
 
 /// Size that stands for one that nobody knows, so that the rest of the plan can be worked out; it is never shown.
@@ -19,11 +20,11 @@ pub struct Known {
 }
 
 impl Known {
-    /// Works out a plan from the answers of the hosts; `None` for a host that was not asked.
-    pub fn new(plan: &Plan, facts: Vec<Option<Vec<LunFacts>>>) -> Self {
+    /// Works out a plan from the answers of the hosts and their back ends; `None` for a host that was not asked.
+    pub fn new(plan: &Plan, facts: Vec<Option<Vec<LunFacts>>>, engines: &[EngineSupport]) -> Self {
         let mut problems = Vec::new();
         if let Some(all) = facts.iter().cloned().collect::<Option<Vec<_>>>() {
-            match plan.clone().resolve(&all) {
+            match plan.clone().resolve(&all, engines) {
                 Ok(resolved) => {
                     return Self { resolved: Some(resolved), unknown: vec![false; plan.sds.len()], problems };
                 }
@@ -37,7 +38,9 @@ impl Known {
                 plan.lun_queries(host).iter().map(|q| assume(q, answer(q), sizes[q.sd as usize])).collect()
             })
             .collect();
-        let resolved = match plan.clone().resolve(&assumed) {
+        // A back end that is asked for and that a host has not got is told by now.
+        let engines = if plan.settings.engine == Asked::Auto { engines } else { &[] };
+        let resolved = match plan.clone().resolve(&assumed, engines) {
             Ok(resolved) => Some(resolved),
             Err(found) => {
                 // What is wrong even with devices as they are meant is said once.
@@ -81,9 +84,9 @@ fn assume(query: &LunQuery, answer: Option<&LunFacts>, size: Option<u64>) -> Lun
         identity: None,
         block_size: answer.and_then(|a| a.block_size),
         timeout_s: None,
-        nowait: None,
-        allocated: None,
-        tags: None,
+        nowait: answer.and_then(|a| a.nowait),
+        allocated: answer.and_then(|a| a.allocated),
+        tags: answer.and_then(|a| a.tags),
         refusals: Vec::new(),
         warnings: Vec::new(),
     }

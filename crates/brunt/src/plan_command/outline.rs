@@ -7,7 +7,7 @@ use brunt_event::{FilesRate, PlannedRun, RateText};
 use brunt_parm::ast::{MaxDataKind, Repeat};
 use brunt_plan::SetupProblem;
 use brunt_plan::plan::{Plan, Rate, Run, RunKind};
-use brunt_plan::work::Area;
+use brunt_plan::work::{Area, Backend};
 use serde::Serialize;
 
 use super::deals::Deals;
@@ -74,6 +74,17 @@ pub struct SdOutline {
     pub range: Option<(f64, f64)>,
     /// Outstanding I/Os by host label, the least and the most of all runs.
     pub threads: BTreeMap<String, Lanes>,
+    /// What serves its I/Os by host label; a host that was not looked at is not among them, unless no device matters.
+    pub engines: BTreeMap<String, EngineOutline>,
+}
+
+/// What serves the I/Os of an SD.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+pub struct EngineOutline {
+    /// `sync`, `aio`, `uring`, `sim` or `null`.
+    pub engine: Backend,
+    /// Why, the end of a sentence.
+    pub why: String,
 }
 
 /// Outstanding I/Os over all runs.
@@ -216,7 +227,7 @@ impl Outline {
         Self {
             schema: SCHEMA,
             hosts: hosts(plan, &deals, here),
-            sds: sds(plan_now, known, &deals),
+            sds: sds(plan_now, known, &deals, here),
             fsds: files::file_systems(plan_now),
             areas: deals.areas(),
             formats: std::mem::take(&mut deals.formats).into_iter().collect(),
@@ -249,7 +260,7 @@ fn hosts(plan: &Plan, deals: &Deals, here: &[bool]) -> Vec<HostOutline> {
     plan.hosts.iter().enumerate().map(host).collect()
 }
 
-fn sds(plan: &Plan, known: &Known, deals: &Deals) -> Vec<SdOutline> {
+fn sds(plan: &Plan, known: &Known, deals: &Deals, here: &[bool]) -> Vec<SdOutline> {
     let used: BTreeSet<usize> =
         plan.runs.iter().flat_map(|r| r.workloads.iter()).flat_map(|w| w.sds.iter().copied()).collect();
     let label = |n: usize| plan.hosts.get(n).map(|h| h.label.clone()).unwrap_or_default();
@@ -265,9 +276,21 @@ fn sds(plan: &Plan, known: &Known, deals: &Deals) -> Vec<SdOutline> {
             size: worked_out.or(sd.size).filter(|_| !unknown),
             range: sd.range,
             threads: of_sd(deals, at),
+            engines: engines(plan, known, at, here),
         })
     };
     used.into_iter().filter_map(sd).collect()
+}
+
+/// The back ends of an SD on the hosts of which it is known.
+fn engines(plan: &Plan, known: &Known, at: usize, here: &[bool]) -> BTreeMap<String, EngineOutline> {
+    let chosen = known.resolved.iter().flat_map(|r| r.engines.get(at)).flatten();
+    let chosen = chosen.zip(&plan.hosts).zip(here).filter_map(|((choice, host), here)| {
+        let choice = choice.as_ref()?;
+        let known = *here || matches!(choice.backend, Backend::Sim | Backend::Null);
+        known.then(|| (host.label.clone(), EngineOutline { engine: choice.backend, why: choice.why.to_string() }))
+    });
+    chosen.collect()
 }
 
 /// The lanes of an SD by host.

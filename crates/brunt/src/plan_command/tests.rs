@@ -35,7 +35,7 @@ fn outline(text: &'static str, hosts_here: &[bool], answer: impl Fn(&LunQuery) -
     let plan = plan(text);
     let facts = hosts_here.iter().enumerate();
     let facts = facts.map(|(h, here)| here.then(|| plan.lun_queries(h).iter().map(&answer).collect()));
-    let known = Known::new(&plan, facts.collect());
+    let known = Known::new(&plan, facts.collect(), &[]);
     Outline::new(&plan, &known, hosts_here)
 }
 
@@ -124,7 +124,7 @@ fn what_is_missing_here_is_a_problem_and_the_plan_is_shown_all_the_same() {
     let text = "sd=sd1,lun=/dev/sdx,size=1g,openflags=o_direct\nrd=rd1,sd=sd1,iorate=max,elapsed=10\n";
     let plan = plan(text);
     let facts = plan.lun_queries(0).iter().map(|q| there(q, LunKind::Missing, 0)).collect();
-    let known = Known::new(&plan, vec![Some(facts)]);
+    let known = Known::new(&plan, vec![Some(facts)], &[]);
     assert_eq!(known.problems.len(), 1);
     let outline = Outline::new(&plan, &known, &[true]);
     assert_eq!(outline.sds[0].size, Some(1 << 30));
@@ -137,7 +137,7 @@ fn what_never_fits_is_said_and_the_runs_are_still_there() {
     let text =
         "sd=sd1,lun=/data/f,size=1m\nwd=wd1,sd=sd1,range=(0,1),xfersize=64k\nrd=rd1,wd=wd1,iorate=10,elapsed=10\n";
     let plan = plan(text);
-    let known = Known::new(&plan, vec![Some(plan.lun_queries(0).iter().map(usual).collect())]);
+    let known = Known::new(&plan, vec![Some(plan.lun_queries(0).iter().map(usual).collect())], &[]);
     assert!(known.resolved.is_none());
     assert_eq!(known.problems.len(), 1, "said once: {:?}", known.problems);
     let outline = Outline::new(&plan, &known, &[true]);
@@ -188,7 +188,7 @@ fn the_page_tells_every_field() {
     for file in [MIXED, FILES] {
         let value: serde_json::Value = serde_json::from_str(&outline(file, &[true, true], usual).json()).unwrap();
         // `threads` is a number for hosts and runs, and a map for SDs.
-        names(&value, &["luns", "threads"], &mut found);
+        names(&value, &["luns", "threads", "engines"], &mut found);
     }
     for name in found {
         assert!(PAGE.contains(&format!("`{name}`")), "docs/plan.md does not tell of {name}");

@@ -1,9 +1,9 @@
 //! A plan as tables for people.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write;
 
-use super::outline::{Bytes, Lanes, Outline, RunOutline, SdOutline};
+use super::outline::{Bytes, EngineOutline, Lanes, Outline, RunOutline, SdOutline};
 use super::table::{Side, Table};
 
 /// The whole plan; ends with a newline.
@@ -15,6 +15,9 @@ pub fn of(outline: &Outline) -> String {
     part("Hosts", hosts(outline));
     if !outline.sds.is_empty() {
         part("Storage", storage(outline));
+    }
+    if outline.sds.iter().any(|sd| !sd.engines.is_empty()) {
+        part("What serves the I/Os", engines(outline));
     }
     if !outline.fsds.is_empty() {
         part("File systems", file_systems(outline));
@@ -65,6 +68,7 @@ fn storage(outline: &Outline) -> Table {
         ("size", Side::Right),
         ("range", Side::Left),
         ("threads", Side::Left),
+        ("engine", Side::Left),
     ]);
     for sd in &outline.sds {
         table.row(vec![
@@ -75,6 +79,7 @@ fn storage(outline: &Outline) -> Table {
             sd.size.map_or(String::new(), size),
             sd.range.map_or(String::new(), |(low, high)| format!("({low},{high})")),
             threads(sd),
+            engine(sd),
         ]);
     }
     table
@@ -95,6 +100,36 @@ fn threads(sd: &SdOutline) -> String {
     let span = |l: &Lanes| if l.least == l.most { l.least.to_string() } else { format!("{}-{}", l.least, l.most) };
     let with_host = |(host, n)| if sd.threads.len() > 1 { format!("{host} {}", span(n)) } else { span(n) };
     sd.threads.iter().map(with_host).collect::<Vec<_>>().join(", ")
+}
+
+/// One back end, or each with its host where they differ.
+fn engine(sd: &SdOutline) -> String {
+    let mut names: Vec<&str> = sd.engines.values().map(|e| e.engine.name()).collect();
+    names.dedup();
+    match names.as_slice() {
+        [one] => (*one).to_owned(),
+        _ => sd.engines.iter().map(|(host, e)| format!("{host} {}", e.engine)).collect::<Vec<_>>().join(", "),
+    }
+}
+
+/// Every reason for a back end once, and for which SDs it is one.
+fn engines(outline: &Outline) -> Table {
+    let mut table = Table::new(&[("engine", Side::Left), ("sds", Side::Left), ("because", Side::Left)]);
+    let mut reasons: Vec<(&EngineOutline, BTreeSet<String>)> = Vec::new();
+    let mut places = HashMap::new();
+    for sd in &outline.sds {
+        for engine in sd.engines.values() {
+            let at = *places.entry(engine).or_insert(reasons.len());
+            if at == reasons.len() {
+                reasons.push((engine, BTreeSet::new()));
+            }
+            reasons[at].1.insert(sd.sd.clone());
+        }
+    }
+    for (engine, sds) in &reasons {
+        table.row(vec![engine.engine.to_string(), few(sds), engine.why.clone()]);
+    }
+    table
 }
 
 fn areas(outline: &Outline) -> Table {

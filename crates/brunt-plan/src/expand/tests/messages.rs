@@ -1,6 +1,8 @@
 //! Problems as they are told.
 
 use super::*;
+use crate::engine::Asked;
+use crate::work::{Conduct, Stamps, Wait};
 
 #[test]
 fn times_must_fit_each_other() {
@@ -164,6 +166,47 @@ fn keys_of_misc_are_checked() {
     Error[misc-value] a time is a number with n, u, m or s (39u, 2m, 1s), at most a day
     Warning[unknown-misc] misc= has no key `indentity` | did you mean `identity`?
     Warning[unknown-sd] no sd matches `sdx` | did you mean `sd1`?
+    ");
+}
+
+#[test]
+fn keys_of_the_engine_are_followed() {
+    let with = |list: &[(&str, &str)], engine: Option<Asked>| {
+        let mut parms = one_sd(vec![rd("rd1", &["wd1"], IoRate::Max)]);
+        parms.general.misc = list.iter().map(|(k, v)| (at((*k).to_owned()), at((*v).to_owned()))).collect();
+        plan_with(&parms, &Options { engine, ..Options::default() })
+    };
+    let settings = |list: &[(&str, &str)], engine| {
+        let (plan, diags) = with(list, engine);
+        assert_eq!(told(&diags), "");
+        let settings = plan.unwrap().settings;
+        (settings.engine, settings.conduct)
+    };
+    assert_eq!(settings(&[], None), (Asked::Auto, Conduct::default()));
+    let all = [("engine", "aio"), ("wait", "hybrid"), ("stamps", "batch"), ("cpu_latency", "0")];
+    let conduct = Conduct { wait: Wait::Hybrid, stamps: Stamps::Batch, cpu_latency_us: Some(0) };
+    assert_eq!(settings(&all, None), (Asked::Aio, conduct));
+    assert_eq!(settings(&all, Some(Asked::Auto)), (Asked::Auto, conduct));
+    assert_eq!(settings(&[("wait", "spin"), ("wait", "sleep")], None).1.wait, Wait::Sleep);
+    assert_eq!(settings(&[("cpu_latency", "2000000000")], None).1.cpu_latency_us, Some(2_000_000_000));
+
+    let wrong = [
+        ("engine", "libaio"),
+        ("wait", "poll"),
+        ("stamps", "all"),
+        ("cpu_latency", "2000000001"),
+        ("cpu_latency", "-1"),
+        ("cpu_latency", "1.5"),
+        ("lease", "30"),
+    ];
+    insta::assert_snapshot!(told(&with(&wrong, None).1), @r"
+    Error[misc-value] engine= is auto, sync, aio, uring or null, not `libaio`
+    Error[misc-value] wait= is auto, sleep, hybrid or spin, not `poll`
+    Error[misc-value] stamps= is each or batch, not `all`
+    Error[misc-value] cpu_latency= is a whole number of microseconds from 0 to 2000000000, not `2000000001`
+    Error[misc-value] cpu_latency= is a whole number of microseconds from 0 to 2000000000, not `-1`
+    Error[misc-value] cpu_latency= is a whole number of microseconds from 0 to 2000000000, not `1.5`
+    Warning[later-misc] misc=(lease=…) has no effect in this version | leave it out, or keep it for a later version
     ");
 }
 

@@ -1,0 +1,168 @@
+//! The lanes of one thread that never block, with the targets that the thread owns: who is free, what comes next, what
+//! is out. Reactors and the virtual clock both drive it; it knows neither clock nor device.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use crate::feed::{Members, Order};
+use crate::queue::TargetQueue;
+use crate::record::{Arrival, Done, Phase};
+use crate::site::{Site, error_of};
+
+/// Where the orders of a target come from.
+#[derive(Debug)]
+pub enum Supply {
+    /// As fast as it goes.
+    Own(Members),
+    /// When they are due.
+    Queue(Arc<TargetQueue>),
+}
+
+/// A lane with nothing to do.
+#[derive(Debug, Clone, Copy)]
+struct Idle {
+    lane: u32,
+    since_ns: u64,
+}
+
+/// A target and its lanes.
+#[derive(Debug)]
+pub struct Post {
+    site: Site,
+    supply: Supply,
+    /// The longest idle first. Then an arrival that finds any lane idle at its due time gets one of those.
+    idle: VecDeque<Idle>,
+    first_lane: u32,
+    first_pair: u32,
+    listed: bool,
+}
+
+/// What a lane does.
+#[derive(Debug, Clone, Copy)]
+pub struct Task {
+    /// Number of its target within the crew.
+    pub post: u32,
+    /// Its present or last order.
+    pub order: Order,
+    arrival: Option<Arrival>,
+    issued_ns: u64,
+}
+
+/// Lanes and targets of a thread.
+#[derive(Debug, Default)]
+pub struct Crew {
+    tasks: Vec<Task>,
+    posts: Vec<Post>,
+    /// Targets that may have something to do for an idle lane.
+    work: Vec<u32>,
+    busy: usize,
+}
+
+impl Crew {
+    /// Adds a target with so many lanes and generators. Numbers count from where those of the one before end.
+    pub fn add(&mut self, site: Site, supply: Supply, lanes: u32, first_pair: u32) {
+        let (post, first_lane) = (self.posts.len() as u32, self.tasks.len() as u32);
+        let nothing = crate::address::Access { read: true, hit: false, lba: 0, len: 0 };
+        let order = Order { local: 0, access: nothing, due_ns: None, awaited: false };
+        let task = Task { post, order, arrival: None, issued_ns: 0 };
+        self.tasks.extend((0..lanes).map(|_| task));
+        let idle = (first_lane..first_lane + lanes).map(|lane| Idle { lane, since_ns: 0 }).collect();
+        self.posts.push(Post { site, supply, idle, first_lane, first_pair, listed: true });
+        // Room for all, so that no list ever grows again.
+        self.work.reserve_exact(post as usize + 1 - self.work.len());
+        self.work.push(post);
+    }
+
+    /// All lanes, by the number of their target within the crew.
+    pub fn lanes(&self) -> impl ExactSizeIterator<Item = u32> {
+        self.tasks.iter().map(|t| t.post)
+    }
+
+    /// How many I/Os are out.
+    pub fn busy(&self) -> usize {
+        self.busy
+    }
+
+    /// Something may have come for a target.
+    #[inline]
+    pub fn wake(&mut self, post: usize) {
+        if let Some(p) = self.posts.get_mut(post)
+            && !std::mem::replace(&mut p.listed, true)
+        {
+            self.work.push(post as u32);
+        }
+    }
+
+    /// Whether there may be something to do for an idle lane.
+    #[inline]
+    pub fn has_work(&self) -> bool {
+        !self.work.is_empty()
+    }
+
+    /// An idle lane and its order, which the caller shall issue.
+    #[inline]
+    pub fn next(&mut self) -> Option<(u32, &Task)> {
+        while let Some(number) = self.work.last().copied() {
+            let Some(post) = self.posts.get_mut(number as usize) else { break };
+            if let Some((lane, order, arrival)) = post.next() {
+                let task = self.tasks.get_mut(lane as usize)?;
+                (task.order, task.arrival) = (order, arrival);
+                return Some((lane, task));
+            }
+            post.listed = false;
+            self.work.pop();
+        }
+        None
+    }
+
+    /// That order is issued.
+    #[inline]
+    pub fn issue(&mut self, phase: &mut Phase<'_>, lane: u32, now_ns: u64) {
+        let Some(task) = self.tasks.get_mut(lane as usize) else { return };
+        let Some(post) = self.posts.get(task.post as usize) else { return };
+        task.issued_ns = now_ns;
+        self.busy += 1;
+        phase.issue(lane, post.first_pair + task.order.local, now_ns);
+    }
+
+    /// What a lane had out is done; the lane is idle.
+    #[inline]
+    pub fn finish(&mut self, phase: &mut Phase<'_>, lane: u32, done_ns: u64, result: Result<u64, i32>) {
+        let Some(task) = self.tasks.get(lane as usize) else { return };
+        let Some(post) = self.posts.get_mut(task.post as usize) else { return };
+        let Task { order, arrival, issued_ns, post: number } = task;
+        let error = error_of(order, result);
+        let (pair, failed) = (post.first_pair + order.local, error.is_some());
+        let Order { access, .. } = order;
+        let (read, bytes, arrival, issued_ns) = (access.read, access.len, *arrival, *issued_ns);
+        phase.done(lane, &Done { pair, read, bytes, arrival, issued_ns, done_ns, failed });
+        post.site.settle(order, error);
+        post.idle.push_back(Idle { lane, since_ns: done_ns });
+        self.busy -= 1;
+        if !post.listed {
+            post.listed = true;
+            self.work.push(*number);
+        }
+    }
+}
+
+impl Post {
+    #[inline]
+    fn next(&mut self) -> Option<(u32, Order, Option<Arrival>)> {
+        if self.site.is_gone() {
+            return None;
+        }
+        while let Some(Idle { lane, since_ns }) = self.idle.front().copied() {
+            let order = match &mut self.supply {
+                Supply::Own(members) => members.next((lane - self.first_lane) as usize),
+                Supply::Queue(queue) => Some(queue.try_next()?),
+            };
+            self.idle.pop_front();
+            // A lane for which nothing will come any more goes home; others may have streams of their own.
+            let Some(order) = order else { continue };
+            let arrival = order.due_ns.map(|due_ns| Arrival { due_ns, idle_ns: due_ns.max(since_ns) });
+            return Some((lane, order, arrival));
+        }
+        None
+    }
+}

@@ -1,0 +1,134 @@
+//! `misc=(key=value,…)`: which keys there are, and what those of the engine say (`docs/vdbench/decisions.md`).
+
+use brunt_parm::{Diag, Spanned};
+
+use super::log::Log;
+use super::names::nearest;
+use super::sds::Sds;
+use crate::engine::Asked;
+use crate::sim;
+use crate::work::{Conduct, Stamps, Wait};
+
+/// All keys, without those of simulated devices.
+const KEYS: [&str; 10] = [
+    "engine",
+    "wait",
+    "stamps",
+    "cpu_latency",
+    "cpus",
+    "drain",
+    "hook_failure",
+    "allow_in_use",
+    "overwrite",
+    "identity",
+];
+/// Keys that later versions will follow. A file may have them already.
+const LATER_KEYS: [&str; 5] = ["lease", "retry", "on_worker_loss", "become", "array_cache"];
+
+/// The longest latency that `/dev/cpu_dma_latency` takes, µs: "no limit" in `include/linux/pm_qos.h`.
+const LONGEST_LATENCY_US: u32 = 2_000_000_000;
+
+/// What `misc=` says about the engine. Of a key that comes twice the last one counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Manners {
+    pub(crate) engine: Asked,
+    pub(crate) conduct: Conduct,
+}
+
+/// Checks all keys and values.
+pub(crate) fn read(list: &[(Spanned<String>, Spanned<String>)], sds: &Sds, log: &mut Log) -> Manners {
+    let mut manners = Manners::default();
+    for (key, value) in list {
+        match sim::split_key(&key.value) {
+            Some((_, field)) => check_sim(key, field, value, log),
+            None => match manners.set(&key.value, &value.value) {
+                Ok(true) => {}
+                Ok(false) => check(key, value, sds, log),
+                Err(valid) => {
+                    let text = format!("{}= is {valid}, not `{}`", key.value, value.value);
+                    log.push(Diag::error("misc-value", text, value.span));
+                }
+            },
+        }
+    }
+    manners
+}
+
+impl Manners {
+    /// Whether the key is one of the engine's.
+    ///
+    /// # Errors
+    /// The values that it takes.
+    fn set(&mut self, key: &str, value: &str) -> Result<bool, &'static str> {
+        match key {
+            "engine" => self.engine = value.parse().map_err(|()| "auto, sync, aio, uring or null")?,
+            "wait" => {
+                self.conduct.wait = match value {
+                    "auto" => Wait::Auto,
+                    "sleep" => Wait::Sleep,
+                    "hybrid" => Wait::Hybrid,
+                    "spin" => Wait::Spin,
+                    _ => return Err("auto, sleep, hybrid or spin"),
+                }
+            }
+            "stamps" => {
+                self.conduct.stamps = match value {
+                    "each" => Stamps::Each,
+                    "batch" => Stamps::Batch,
+                    _ => return Err("each or batch"),
+                }
+            }
+            "cpu_latency" => {
+                let us = value.parse().ok().filter(|us| *us <= LONGEST_LATENCY_US);
+                let us = us.ok_or("a whole number of microseconds from 0 to 2000000000")?;
+                self.conduct.cpu_latency_us = Some(us);
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+}
+
+fn check(key: &Spanned<String>, value: &Spanned<String>, sds: &Sds, log: &mut Log) {
+    match key.value.as_str() {
+        "identity" if !matches!(value.value.as_str(), "warn" | "error") => {
+            log.push(Diag::error("misc-value", "identity= is warn or error", value.span));
+        }
+        "hook_failure" if !matches!(value.value.as_str(), "warn" | "error") => {
+            log.push(Diag::error("misc-value", "hook_failure= is warn or error", value.span));
+        }
+        "allow_in_use" | "overwrite" if sds.names.matching(&value.value).is_empty() => {
+            let diag = Diag::warning("unknown-sd", format!("no sd matches `{}`", value.value), value.span);
+            log.push(match sds.names.nearest(&value.value) {
+                Some(near) => diag.help(format!("did you mean `{near}`?")),
+                None => diag,
+            });
+        }
+        "fifo" => {}
+        known if KEYS.contains(&known) => {}
+        later if LATER_KEYS.contains(&later) => log.push(
+            Diag::warning("later-misc", format!("misc=({later}=…) has no effect in this version"), key.span)
+                .help("leave it out, or keep it for a later version"),
+        ),
+        unknown => {
+            let diag = Diag::warning("unknown-misc", format!("misc= has no key `{unknown}`"), key.span)
+                .label("ignored, as in Vdbench");
+            log.push(match nearest(unknown, KEYS.into_iter()) {
+                Some(near) => diag.help(format!("did you mean `{near}`?")).fix(key.span, near),
+                None => diag,
+            });
+        }
+    }
+}
+
+fn check_sim(key: &Spanned<String>, field: &str, value: &Spanned<String>, log: &mut Log) {
+    let Ok(mut probe) = sim::spec("", &[], None, 0) else { return };
+    if let Err(why) = sim::set(&mut probe, field, &value.value) {
+        let known = sim::KEYS.contains(&field);
+        let mut diag = Diag::error("misc-value", why, if known { value.span } else { key.span });
+        if let Some(near) = nearest(field, sim::KEYS.into_iter()).filter(|_| !known) {
+            diag = diag.help(format!("did you mean `{near}`?"));
+        }
+        log.push(diag);
+    }
+}
