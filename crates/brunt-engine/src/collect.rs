@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use brunt_plan::work::{Generator, SdTotals, Target};
-use brunt_stats::{Cell, Histogram, IntervalSample, OpStats, OpTimes, PairSample, PairTimes, Times, Timing};
+use brunt_stats::{Cell, IntervalSample, OpStats, PairSample, PairTimes, Times, TimesSum, Timing};
 
 use crate::record::{Kinds, Recording, Taken, ThreadLog};
 
@@ -22,7 +22,7 @@ struct Pair {
     read: OpStats,
     write: OpStats,
     /// Times that were not sent yet.
-    owed: Times,
+    owed: TimesSum,
     /// Age of what is in flight, which the intervals before have counted.
     carried_ns: i128,
     /// Age of what is in flight now.
@@ -36,48 +36,6 @@ pub fn kinds(generator: &Generator, paced: bool) -> Kinds {
     Kinds { read: generator.read_pct > 0.0, write: generator.read_pct < 100.0, due: paced }
 }
 
-/// Times of many pairs, merged in place.
-#[derive(Debug, Default)]
-struct Sum {
-    rest: Timing,
-    hist: Histogram,
-}
-
-impl Sum {
-    fn add(&mut self, timing: &Timing) {
-        if timing.is_empty() {
-            return;
-        }
-        let first = self.rest.min_ns == 0 && self.rest.max_ns == 0;
-        self.rest.min_ns = if first { timing.min_ns } else { self.rest.min_ns.min(timing.min_ns) };
-        self.rest.max_ns = self.rest.max_ns.max(timing.max_ns);
-        self.rest.sum_ns = self.rest.sum_ns.saturating_add(timing.sum_ns);
-        self.hist.merge_sparse(&timing.hist);
-    }
-
-    fn take(&mut self) -> Timing {
-        Timing { hist: self.hist.take_sparse(), ..std::mem::take(&mut self.rest) }
-    }
-}
-
-#[derive(Debug, Default)]
-struct OpSum([Sum; 4]);
-
-impl OpSum {
-    fn add(&mut self, times: &OpTimes) {
-        let [service, due, queue, lateness] = &mut self.0;
-        service.add(&times.service);
-        due.add(&times.due);
-        queue.add(&times.queue);
-        lateness.add(&times.lateness);
-    }
-
-    fn take(&mut self) -> OpTimes {
-        let [service, due, queue, lateness] = self.0.each_mut().map(Sum::take);
-        OpTimes { service, due, queue, lateness }
-    }
-}
-
 /// Takes samples.
 #[derive(Debug)]
 pub struct Collector {
@@ -85,7 +43,8 @@ pub struct Collector {
     /// Of each thread, the pairs of its generators.
     thread_pairs: Vec<Vec<usize>>,
     pairs: Vec<Pair>,
-    sums: [OpSum; 2],
+    /// Of all pairs.
+    times: TimesSum,
     /// The pair whose times are sent next.
     turn: usize,
     /// Up to this interval nothing stays owed.
@@ -109,8 +68,8 @@ impl Collector {
             Pair { workload: g.workload, sd, total: SdTotals { sd, ..SdTotals::default() }, ..Pair::default() }
         };
         let pairs = generators.iter().map(pair).collect();
-        let sums = <[OpSum; 2]>::default();
-        Self { recording, thread_pairs, pairs, sums, turn: 0, warmup, start_ns: 0, from_ns: 0, count: 0 }
+        let times = TimesSum::default();
+        Self { recording, thread_pairs, pairs, times, turn: 0, warmup, start_ns: 0, from_ns: 0, count: 0 }
     }
 
     /// The run starts now.
@@ -135,15 +94,14 @@ impl Collector {
 
     /// Takes from the threads what they have, without ending the interval.
     pub fn gather(&mut self, now_ns: u64) {
-        let Self { recording, thread_pairs, pairs, sums, .. } = self;
+        let Self { recording, thread_pairs, pairs, times, .. } = self;
         pairs.iter_mut().for_each(|p| p.in_flight_ns = 0);
         recording.flip(|thread, set, in_flight| {
             let Some(numbers) = thread_pairs.get(thread) else { return };
             for ((taken, flying), number) in set.take().zip(in_flight).zip(numbers) {
                 if let Some(pair) = pairs.get_mut(*number) {
-                    sums[0].add(&taken.times.read);
-                    sums[1].add(&taken.times.write);
-                    pair.add(taken);
+                    times.add(&taken.times);
+                    pair.add(&taken);
                     pair.in_flight_ns += i128::from(flying.age_ns(now_ns));
                 }
             }
@@ -155,13 +113,12 @@ impl Collector {
         self.gather(now_ns);
         self.count += 1;
         let all = last || self.count <= self.warmup;
-        let [read, write] = self.sums.each_mut().map(OpSum::take);
         let sample = IntervalSample {
             interval: self.count,
             start_ns: self.from_ns.saturating_sub(self.start_ns),
             end_ns: now_ns.saturating_sub(self.start_ns),
             pairs: self.pairs.iter_mut().filter_map(Pair::take).collect(),
-            times: Times { read, write },
+            times: std::mem::take(&mut self.times).total(),
             pair_times: self.pair_times(if all { usize::MAX } else { BUDGET }),
             cpu: None,
             io_cpu: None,
@@ -176,13 +133,13 @@ impl Collector {
         let (mut out, mut used) = (Vec::new(), 0usize);
         for _ in 0..self.pairs.len() {
             let Some(pair) = self.pairs.get_mut(self.turn) else { break };
-            let size = size(&pair.owed);
-            if size > 0 {
-                used = used.saturating_add(size);
+            if pair.owed.count() > 0 {
+                let times = pair.owed.total();
+                used = used.saturating_add(size(&times));
                 if used > budget && !out.is_empty() {
                     break;
                 }
-                let times = std::mem::take(&mut pair.owed);
+                pair.owed = TimesSum::default();
                 out.push(PairTimes { workload: pair.workload, sd: pair.sd, times });
             }
             self.turn = (self.turn + 1) % self.pairs.len();
@@ -206,17 +163,17 @@ impl Collector {
     }
 }
 
-/// Bytes of a message, about; 0 when there is nothing to send.
+/// Bytes of a message, about.
 fn size(times: &Times) -> usize {
     let of = |t: &Timing| if t.is_empty() { 0 } else { TIMING_BYTES + BUCKET_BYTES * t.hist.buckets.len() };
     [&times.read, &times.write].iter().flat_map(|t| [&t.service, &t.due, &t.queue, &t.lateness]).map(of).sum()
 }
 
 impl Pair {
-    fn add(&mut self, taken: Taken) {
+    fn add(&mut self, taken: &Taken) {
         self.read.merge(&taken.read);
         self.write.merge(&taken.write);
-        self.owed.merge(&taken.times);
+        self.owed.add(&taken.times);
         self.total.reads += taken.read.ops;
         self.total.read_bytes += taken.read.bytes;
         self.total.writes += taken.write.ops;

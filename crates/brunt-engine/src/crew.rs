@@ -63,7 +63,7 @@ impl Crew {
     pub fn add(&mut self, site: Site, supply: Supply, lanes: u32, first_pair: u32) {
         let (post, first_lane) = (self.posts.len() as u32, self.tasks.len() as u32);
         let nothing = crate::address::Access { read: true, hit: false, lba: 0, len: 0 };
-        let order = Order { local: 0, access: nothing, due_ns: None, awaited: false };
+        let order = Order { local: 0, access: nothing, due_ns: None, ready_ns: 0, awaited: false };
         let task = Task { post, order, arrival: None, issued_ns: 0 };
         self.tasks.extend((0..lanes).map(|_| task));
         let idle = (first_lane..first_lane + lanes).map(|lane| Idle { lane, since_ns: 0 }).collect();
@@ -160,7 +160,7 @@ impl Post {
             self.idle.pop_front();
             // A lane for which nothing will come any more goes home; others may have streams of their own.
             let Some(order) = order else { continue };
-            let arrival = order.due_ns.map(|due_ns| Arrival { due_ns, idle_ns: due_ns.max(since_ns) });
+            let arrival = order.due_ns.map(|due_ns| Arrival { due_ns, idle_ns: order.ready_ns.max(since_ns) });
             return Some((lane, order, arrival));
         }
         None

@@ -49,6 +49,8 @@ struct Class {
     limit_ns: u64,
     /// Whether it is there.
     held: bool,
+    /// When it was last held back, by a full queue here or elsewhere.
+    held_ns: u64,
 }
 
 /// Releases I/Os.
@@ -133,8 +135,11 @@ impl Dispatcher {
                     return false;
                 }
                 class.blocked_on = None;
+                class.held_ns = now_ns;
             }
-            class.held = false;
+            if std::mem::replace(&mut class.held, false) {
+                class.held_ns = now_ns;
+            }
             let Some(Reverse((due, n))) = class.next.peek().copied().filter(|Reverse((due, _))| *due <= now_ns) else {
                 return false;
             };
@@ -160,12 +165,13 @@ impl Dispatcher {
                 return false;
             }
             class.next.pop();
-            self.release(n, due);
+            let held_ns = class.held_ns;
+            self.release(n, due, held_ns);
         }
         false
     }
 
-    fn release(&mut self, n: usize, due: u64) {
+    fn release(&mut self, n: usize, due: u64, held_ns: u64) {
         let Some(paced) = self.paced.get_mut(n) else { return };
         let Some(access) = paced.stream.next() else {
             if self.shared.tally.ended(paced.generator) {
@@ -174,7 +180,7 @@ impl Dispatcher {
             return;
         };
         self.shared.tally.issued(paced.generator);
-        let order = Order { local: paced.local, access, due_ns: Some(due), awaited: false };
+        let order = Order { local: paced.local, access, due_ns: Some(due), ready_ns: due.max(held_ns), awaited: false };
         // There is room: this is the only producer, and the ring was not full.
         if self.queues.get(paced.target).is_some_and(|q| q.push(paced.class, &order))
             && let Some(arrived) = self.arrived.get_mut(paced.target)

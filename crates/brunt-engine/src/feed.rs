@@ -20,6 +20,9 @@ pub struct Order {
     pub access: Access,
     /// When it was due, in paced runs.
     pub due_ns: Option<u64>,
+    /// When it could be issued as far as other targets go: when it was due, or when a full queue somewhere no longer held
+    /// it back.
+    pub ready_ns: u64,
     /// Whether a blocking lane slept for it when it arrived.
     pub awaited: bool,
 }
@@ -28,7 +31,7 @@ impl Order {
     /// Of an uncontrolled run.
     #[inline]
     fn free(local: usize, access: Access) -> Self {
-        Self { local: local as u32, access, due_ns: None, awaited: false }
+        Self { local: local as u32, access, due_ns: None, ready_ns: 0, awaited: false }
     }
 }
 

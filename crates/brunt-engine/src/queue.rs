@@ -33,6 +33,7 @@ const UNKNOWN_NS: u64 = 100 * WAKE_UP_NS;
 #[derive(Debug, Default)]
 struct Slot {
     due: AtomicU64,
+    ready: AtomicU64,
     lba: AtomicU64,
     len: AtomicU64,
     meta: AtomicU64,
@@ -43,6 +44,7 @@ impl Slot {
         let flags = u64::from(order.awaited) << 2 | u64::from(order.access.hit) << 1 | u64::from(order.access.read);
         let meta = u64::from(order.local) << 3 | flags;
         self.due.store(order.due_ns.unwrap_or(u64::MAX), Relaxed);
+        self.ready.store(order.ready_ns, Relaxed);
         self.lba.store(order.access.lba, Relaxed);
         self.len.store(order.access.len, Relaxed);
         self.meta.store(meta, Relaxed);
@@ -57,7 +59,7 @@ impl Slot {
             len: self.len.load(Relaxed),
         };
         let due_ns = Some(self.due.load(Relaxed)).filter(|d| *d != u64::MAX);
-        Order { local: (meta >> 3) as u32, access, due_ns, awaited: meta & 4 == 4 }
+        Order { local: (meta >> 3) as u32, access, due_ns, ready_ns: self.ready.load(Relaxed), awaited: meta & 4 == 4 }
     }
 }
 
@@ -282,7 +284,7 @@ mod tests {
 
     fn order(n: u64) -> Order {
         let access = Access { read: n.is_multiple_of(2), hit: n.is_multiple_of(3), lba: n, len: 512 };
-        Order { local: n as u32, access, due_ns: Some(n), awaited: false }
+        Order { local: n as u32, access, due_ns: Some(n), ready_ns: n, awaited: false }
     }
 
     #[test]

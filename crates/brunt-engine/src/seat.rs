@@ -58,7 +58,7 @@ impl Seat {
     #[inline]
     pub fn arrival(order: &Order, free_ns: u64) -> Option<Arrival> {
         order.due_ns.map(|due_ns| {
-            let idle_ns = if order.awaited { due_ns } else { due_ns.max(free_ns) };
+            let idle_ns = if order.awaited { order.ready_ns } else { order.ready_ns.max(free_ns) };
             Arrival { due_ns, idle_ns }
         })
     }

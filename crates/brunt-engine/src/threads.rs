@@ -15,8 +15,10 @@ use crate::device::sync::SyncDevice;
 use crate::lane::Lane;
 use crate::options::{EngineError, EngineOptions};
 use crate::pacer::Pacer;
+use crate::port::aio::AioPort;
 use crate::port::null::NullPort;
 use crate::port::sim::SimPort;
+use crate::port::uring::UringPort;
 use crate::port::{Outfit, Port};
 use crate::random::mix;
 use crate::reactor::{Trouble, Works};
@@ -197,10 +199,9 @@ impl<'a> Crowd<'a> {
                 let devices: Vec<_> = devices.filter_map(sim).collect();
                 self.reactor_with(assembly, backend, targets, move |o| Ok(SimPort::new(devices, o.lanes)))
             }
-            Backend::Aio | Backend::Uring | Backend::Sync => {
-                let reason = "this build does not have it".into();
-                Err(EngineError::Backend { sds: self.names(targets), backend, reason })
-            }
+            Backend::Aio => self.reactor_with(assembly, backend, targets, |o| Ok(AioPort::new(o)?)),
+            Backend::Uring => self.reactor_with(assembly, backend, targets, |o| Ok(UringPort::new(o)?)),
+            Backend::Sync => self.blocking(assembly, targets),
         }
     }
 

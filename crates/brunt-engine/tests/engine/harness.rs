@@ -5,10 +5,10 @@ use std::time::Instant;
 
 use brunt_engine::{Engine, EngineError, EngineOptions, Running};
 use brunt_plan::work::{
-    Area, Arrivals, Backend, Conduct, Control, Generator, IoFailure, OpenFlag, Seek, SimSpec, Target, WorkerEvent,
-    WorkerShare, Xfer,
+    Area, Arrivals, Backend, Conduct, Control, Generator, IoFailure, OpenFlag, SdTotals, Seek, SimSpec, Target,
+    WorkerEvent, WorkerShare, Xfer,
 };
-use brunt_stats::{Cell, IntervalSample, PairSample, SparseHistogram};
+use brunt_stats::{Cell, IntervalSample, OpTimes, PairSample, SparseHistogram};
 
 pub const K: u64 = 1024;
 pub const M: u64 = 1024 * K;
@@ -117,6 +117,7 @@ pub struct Told {
     pub samples: Vec<IntervalSample>,
     pub failures: Vec<IoFailure>,
     pub logs: Vec<String>,
+    pub totals: Vec<SdTotals>,
     /// How many samples had come before `SequentialDone`.
     pub sequential_done: Option<usize>,
 }
@@ -142,7 +143,7 @@ pub fn run_watched(share: WorkerShare, mut watch: impl FnMut(&WorkerEvent, &Runn
                 assert_eq!(told.sequential_done.replace(told.samples.len()), None);
             }
             WorkerEvent::Fatal(_) | WorkerEvent::Outstanding { .. } => panic!("{event:?}"),
-            WorkerEvent::Totals(_) => {}
+            WorkerEvent::Totals(totals) => told.totals = totals,
             WorkerEvent::Drained => break,
         }
     }
@@ -183,9 +184,14 @@ impl Told {
         all
     }
 
-    pub fn dues(&self) -> SparseHistogram {
-        let mut all = SparseHistogram::default();
-        self.samples.iter().for_each(|s| all.merge(&s.times.both().due.hist));
+    /// Reads and writes together.
+    pub fn times(&self) -> OpTimes {
+        let mut all = OpTimes::default();
+        self.samples.iter().for_each(|s| all.merge(&s.times.both()));
         all
+    }
+
+    pub fn dues(&self) -> SparseHistogram {
+        self.times().due.hist
     }
 }

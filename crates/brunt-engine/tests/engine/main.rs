@@ -6,6 +6,7 @@ mod harness;
 mod media;
 mod paced;
 mod ports;
+mod reactor;
 mod removal;
 mod sync;
 mod virtual_clock;

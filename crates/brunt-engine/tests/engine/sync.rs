@@ -5,7 +5,7 @@ use std::io::{Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-use brunt_plan::work::{Area, Generator, IoErrorKind, OpenFlag, Seek, Target, WorkerEvent, Wrap, Xfer};
+use brunt_plan::work::{Area, Backend, Generator, IoErrorKind, OpenFlag, Seek, Target, WorkerEvent, Wrap, Xfer};
 use tempfile::NamedTempFile;
 
 use crate::harness::*;
@@ -26,15 +26,20 @@ fn target(file: &NamedTempFile, threads: u32, size: u64) -> Target {
     crate::harness::file(0, threads, file.path().to_str().unwrap(), size)
 }
 
-/// As it is and with O_DIRECT, where the file system has it (tmpfs since Linux 6.6).
-fn both_ways(target: Target) -> Vec<Target> {
+/// As it is and with O_DIRECT, where the file system has it (tmpfs since Linux 6.6), by every back end that this host has.
+fn all_ways(target: Target) -> Vec<Target> {
     let mut direct = vec![direct(target.clone())];
     direct.retain(|t| {
         let s = share(Some(1), vec![t.clone()], vec![generator(0)]);
         brunt_engine::Engine::prepare(s, Default::default(), Box::new(|_| ())).map(drop).is_ok()
     });
     direct.push(target);
-    direct
+    let support = brunt_engine::support::support();
+    let mut backends = vec![Backend::Sync];
+    backends.extend(support.no_aio.is_none().then_some(Backend::Aio));
+    backends.extend(support.no_uring.is_none().then_some(Backend::Uring));
+    let by = |t: &Target| backends.iter().map(|b| Target { backend: *b, ..t.clone() }).collect::<Vec<_>>();
+    direct.iter().flat_map(by).collect()
 }
 
 fn eof(size: u64, xfer: u64, read_pct: f64) -> Generator {
@@ -46,7 +51,7 @@ fn eof(size: u64, xfer: u64, read_pct: f64) -> Generator {
 fn a_file_is_read_to_its_end_once_over_several_lanes() {
     let size = 4 * M;
     for file in files(size) {
-        for target in both_ways(target(&file, 5, size)) {
+        for target in all_ways(target(&file, 5, size)) {
             let told = run_to_eof(share(None, vec![target], vec![eof(size, 8 * K, 100.0)]));
             let read = told.cell(|_| true).read;
             assert_eq!((read.ops, read.bytes, read.errors), (512, size, 0));
@@ -60,7 +65,7 @@ fn a_file_is_read_to_its_end_once_over_several_lanes() {
 fn a_new_file_is_written_to_its_end_with_different_sectors() {
     let size = 2 * M + 24 * K;
     for old in files(0) {
-        let direct = both_ways(target(&old, 1, M)).len() > 1;
+        let direct = all_ways(target(&old, 1, M)).len() > 1;
         for flags in
             [vec![OpenFlag::Sync, OpenFlag::Fsync], vec![OpenFlag::Direct]].into_iter().take(1 + usize::from(direct))
         {

@@ -6,7 +6,7 @@ use brunt_plan::work::{
     Area, Arrivals, Control, Generator, IoErrorKind, Seek, SimSpec, Target, WorkerEvent, Wrap, Xfer,
 };
 
-use brunt_stats::Cell;
+use brunt_stats::{Cell, Times};
 use proptest::prelude::*;
 
 use crate::harness::*;
@@ -338,16 +338,38 @@ proptest! {
         let mut s = share(Some(3), targets.clone(), (0..generators).map(one).collect());
         (s.seed, s.interval_ns) = (seed, SECOND / 20);
         s.control = if controlled { Control::Paced } else { Control::Uncontrolled };
-        for sample in run(s).samples {
+        let samples = run(s).samples;
+        // What is owed of pairs is sent in turn, and nothing stays owed at the end.
+        let (mut done, mut sent) = ([(0, 0); 6], [(0, 0); 6]);
+        for sample in samples {
             prop_assert_eq!((sample.start_ns, sample.end_ns - sample.start_ns), (
                 u64::from(sample.interval - 1) * SECOND / 20, SECOND / 20));
-            for (pair, times) in sample.pairs.iter().zip(&sample.pair_times) {
-                let times = &times.times;
+            let mut all = Cell::default();
+            for pair in &sample.pairs {
                 let Cell { read, write, .. } = pair.cell;
-                prop_assert_eq!((times.read.service.count(), times.write.service.count()), (read.ops, write.ops));
-                prop_assert_eq!(times.both().due.count(), if controlled { read.ops + write.ops } else { 0 });
+                all.merge(&pair.cell);
+                let done = &mut done[pair.workload as usize];
+                *done = (done.0 + read.ops, done.1 + write.ops);
                 prop_assert!([read, write].iter().all(|o| o.min_ns * o.ops <= o.sum_ns && o.sum_ns <= o.max_ns * o.ops));
                 prop_assert!([read, write].iter().all(|o| o.errors <= o.ops && o.bytes == o.ops * 4 * K));
+            }
+            let count = |times: &Times| (times.read.service.count(), times.write.service.count());
+            prop_assert_eq!(count(&sample.times), (all.read.ops, all.write.ops));
+            prop_assert_eq!(sample.times.read.service.sum_ns, all.read.sum_ns);
+            let both = sample.times.both();
+            for timing in [&both.due, &both.queue, &both.lateness] {
+                prop_assert_eq!(timing.count(), if controlled { both.service.count() } else { 0 });
+            }
+            prop_assert_eq!(both.due.sum_ns, if controlled {
+                both.queue.sum_ns + both.lateness.sum_ns + both.service.sum_ns } else { 0 });
+            // A lane that is free takes what is due at once.
+            prop_assert_eq!(both.lateness.max_ns, 0);
+            for times in &sample.pair_times {
+                let ((r, w), sent) = (count(&times.times), &mut sent[times.workload as usize]);
+                *sent = (sent.0 + r, sent.1 + w);
+            }
+            if sample.interval <= 1 {
+                prop_assert_eq!(sent, done);
             }
             for target in &targets {
                 let busy: u64 = sample.pairs.iter().filter(|p| p.sd == target.sd).map(|p| p.cell.busy_ns).sum();
@@ -356,5 +378,6 @@ proptest! {
                 prop_assert!(if controlled { busy <= all } else { busy == if used { all } else { 0 } }, "{} {}", busy, all);
             }
         }
+        prop_assert_eq!(sent, done);
     }
 }
