@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use brunt_event::{
-    AbortCause, AnchorSize, Compared, Compat, Difference, EndScope, EngineChoice, Event, FilesRate, HookDestination, IoFailed, Limit,
-    NoticeLevel, PlannedRun, RateText, Record, RunEnd, RunWorkload, Witnessed, WitnessedDevice,
+    AbortCause, AnchorSize, Compared, Compat, Difference, EndScope, EngineChoice, Event, FilesRate, HookDestination,
+    IoFailed, Limit, NoticeLevel, PlannedRun, RateText, Record, RunEnd, RunWorkload, Witnessed, WitnessedDevice,
 };
 use brunt_stats::{OwnError, Spread};
 use serde_json::Value;
