@@ -109,8 +109,8 @@ impl Agent for AgentService {
             if real { timeout(OWN_ERROR_LIMIT, measured).await.ok()?.ok() } else { None }
         };
         let inspected = thread::off_thread("inspect", move || inspect::host(&Roots::default(), &queries));
-        let (inspected, own_error) = tokio::join!(inspected, own_error);
-        let answer = inspected.map_err(|error| refuse(format!("the host cannot be inspected: {error}")))?;
+        let (answer, own_error) = tokio::join!(inspected, own_error);
+        let answer = answer.map_err(|error| refuse(format!("the host cannot be inspected: {error}")))?;
         Ok(Response::new(v1::InspectReply {
             luns: answer.luns.into_iter().map(Into::into).collect(),
             inventory: answer.inventory,
