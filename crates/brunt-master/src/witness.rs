@@ -39,11 +39,6 @@ impl Done {
         sum.write_bytes += totals.write_bytes;
     }
 
-    /// By SD.
-    pub(crate) fn each(&self) -> impl Iterator<Item = &SdTotals> {
-        self.0.values()
-    }
-
     /// Reads and writes on some SDs.
     fn on(&self, sds: &[u32]) -> [Ours; 2] {
         let totals = sds.iter().filter_map(|sd| self.0.get(sd));

@@ -4,6 +4,7 @@
 mod confined;
 mod harness;
 mod media;
+mod mixed_sizes;
 mod paced;
 mod ports;
 mod reactor;

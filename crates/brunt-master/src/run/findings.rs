@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use brunt_event::{Event, Witnessed, WitnessedDevice};
 use brunt_plan::plan::Rate;
-use brunt_plan::work::{DeviceCounts, SdTotals, WorkerShare};
+use brunt_plan::work::{DeviceCounts, WorkerShare};
 use brunt_stats::{CpuTicks, IntervalSample, Times};
 
 use crate::fleet::Layout;
@@ -21,8 +21,6 @@ use crate::witness::{self, Done};
 pub(super) struct Findings {
     /// What the kernels counted, by host.
     devices: Vec<(usize, Vec<DeviceCounts>)>,
-    /// By worker: I/Os of its samples.
-    sampled: BTreeMap<usize, Done>,
     /// By worker and SD of the plan: reads and writes that failed.
     failures: BTreeMap<(usize, u32), [u64; 2]>,
     /// By host: the cores that its I/O threads may use, in counted intervals.
@@ -65,13 +63,6 @@ impl Findings {
     pub(super) fn sample(&mut self, layout: &Layout, worker: usize, sample: &IntervalSample, counted: bool) {
         for pair in &sample.pairs {
             let (read, write) = (&pair.cell.read, &pair.cell.write);
-            self.sampled.entry(worker).or_default().add(&SdTotals {
-                sd: pair.sd,
-                reads: read.ops,
-                read_bytes: read.bytes,
-                writes: write.ops,
-                write_bytes: write.bytes,
-            });
             if read.errors + write.errors > 0 {
                 let failures = self.failures.entry((worker, pair.sd)).or_default();
                 failures[0] += read.errors;
@@ -131,20 +122,20 @@ impl<L: HostLink> Run<'_, '_, L> {
     fn witnessed(&self) -> Vec<WitnessedDevice> {
         let mut all = Vec::new();
         for host in self.hosts.iter().copied() {
-            let mut done = Done::default();
-            for worker in self.session.layout.of_host(host) {
-                match (self.done.get(&worker), self.findings.sampled.get(&worker)) {
-                    (Some(totals), _) => totals.iter().for_each(|sd| done.add(sd)),
-                    (None, Some(sampled)) => sampled.each().for_each(|sd| done.add(sd)),
-                    (None, None) => {}
-                }
-            }
-            all.extend(self.findings.host(host, &done, &self.session.layout));
+            all.extend(self.findings.host(host, &self.done_on(host), &self.session.layout));
         }
         let numbers = &self.session.numbers.sds;
         for device in &mut all {
             device.sds = device.sds.iter().filter_map(|sd| numbers.get(*sd as usize).copied().flatten()).collect();
         }
         all
+    }
+
+    /// What the workers of a host have told at their ends.
+    fn done_on(&self, host: usize) -> Done {
+        let mut done = Done::default();
+        let told = self.session.layout.of_host(host).filter_map(|worker| self.done.get(&worker));
+        told.flatten().for_each(|totals| done.add(totals));
+        done
     }
 }

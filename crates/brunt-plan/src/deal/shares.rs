@@ -170,7 +170,7 @@ impl Builder<'_> {
         let targets = &mut share.targets;
         let chosen = self.resolved.engines.get(instance.sd).and_then(|hosts| hosts.get(host)?.as_ref());
         let backend = chosen.map(|choice| choice.backend).unwrap_or_default();
-        let writes = backend != Backend::Null && (lun.written || self.run.kind == RunKind::Format);
+        let writes = lun.written || self.run.kind == RunKind::Format;
         *self.targets.entry((instance.worker, instance.sd)).or_insert_with(|| {
             targets.push(Target {
                 sd: instance.sd as u32,
@@ -180,7 +180,7 @@ impl Builder<'_> {
                 threads,
                 flags: flags(self.run, workload, sd, lun),
                 write: writes,
-                create: writes && lun.nature == Nature::File,
+                create: writes && lun.nature == Nature::File && backend != Backend::Null,
                 raw: lun.is_raw(),
                 sim: match &lun.nature {
                     Nature::Sim(specs) if backend == Backend::Sim => specs[host],

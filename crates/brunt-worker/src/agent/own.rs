@@ -351,6 +351,7 @@ mod tests {
                     assert_eq!(sample.times.read.service.count(), read.ops);
                     assert!(read.ops.abs_diff(1_000_000_000 / 39_000) <= 1, "{}", read.ops);
                 }
+                WorkerEvent::Totals(_) => {}
                 WorkerEvent::Drained => break,
                 other => panic!("{other:?}"),
             }
@@ -397,7 +398,7 @@ mod tests {
                     assert_eq!(sample.pairs, []);
                     idle += 1;
                 }
-                WorkerEvent::Interval(_) => {}
+                WorkerEvent::Interval(_) | WorkerEvent::Totals(_) => {}
                 other => panic!("{other:?}"),
             }
         }

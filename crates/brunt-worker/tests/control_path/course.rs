@@ -83,7 +83,7 @@ async fn two_workers_write_a_file_with_the_real_engine() {
                 }
             }
             LinkEvent::Worker { event: WorkerEvent::Drained, .. } => drained += 1,
-            LinkEvent::Worker { event: WorkerEvent::Log(_), .. } => {}
+            LinkEvent::Worker { event: WorkerEvent::Log(_) | WorkerEvent::Totals(_), .. } => {}
             other => panic!("{other:?}"),
         }
     }
@@ -124,6 +124,7 @@ async fn an_sd_is_dropped_in_all_workers() {
                     }
                 }
             }
+            LinkEvent::Worker { event: WorkerEvent::Totals(_), .. } => {}
             LinkEvent::Worker { event: WorkerEvent::Drained, .. } => drained += 1,
             other => panic!("{other:?}"),
         }

@@ -6,3 +6,4 @@ mod bench;
 mod course;
 mod ends;
 mod limits;
+mod saturated;

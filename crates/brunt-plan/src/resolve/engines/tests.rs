@@ -187,8 +187,8 @@ fn without_a_device_nothing_is_asked_of_it() {
     assert_eq!(resolved.sd_sizes, [Some(1 << 30), Some(1 << 20), Some(1 << 30), Some(10 << 20)]);
     let deal = resolved.deal(0, 0, 0.0, None).unwrap();
     for target in &deal.shares[0][0].as_ref().unwrap().targets {
-        let nothing = (target.backend, target.write, target.create, target.sim.is_none());
-        assert_eq!(nothing, (Backend::Null, false, false, true), "{}", target.name);
+        let nothing = (target.backend, target.create, target.sim.is_none());
+        assert_eq!(nothing, (Backend::Null, false, true), "{}", target.name);
     }
     let notices: Vec<String> = resolved.notices.iter().map(|n| format!("{}: {}", n.code, n.text)).collect();
     insta::assert_snapshot!(notices.join("\n"), @"engine-null: engine=null: no device is touched; every number of this execution is what the engine itself takes");

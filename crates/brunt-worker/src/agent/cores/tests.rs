@@ -1,6 +1,8 @@
+//! Plans of made-up hosts.
 #![allow(clippy::unwrap_used)]
 
 use std::os::unix::fs::symlink;
+use std::path::PathBuf;
 
 use super::told::line;
 use super::*;
@@ -70,8 +72,6 @@ impl Made {
         file.display().to_string()
     }
 }
-
-use std::path::PathBuf;
 
 fn dealt(givens: &Givens) -> Vec<Vec<usize>> {
     plan(givens).into_iter().map(|cores| cores.cpus).collect()

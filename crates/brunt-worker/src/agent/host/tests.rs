@@ -1,3 +1,4 @@
+//! What an agent decides on this machine.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use brunt_plan::work::{Backend, Conduct};

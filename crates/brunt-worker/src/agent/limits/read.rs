@@ -93,12 +93,12 @@ impl Source<'_> {
     fn mappings(&self) -> Option<Room> {
         let limit = self.number("sys/vm/max_map_count")?;
         let used = fs::read_to_string(self.proc.join("self/maps")).map_or(0, |text| text.lines().count() as u64);
-        Some(system("vm.max_map_count", limit, used, "use fewer threads= or more jvms="))
+        Some(system("vm.max_map_count", limit, used, "use fewer threads=, or more jvms="))
     }
 
     fn aio(&self) -> Option<Room> {
         let (limit, used) = (self.number("sys/fs/aio-max-nr")?, self.number("sys/fs/aio-nr")?);
-        Some(system("fs.aio-max-nr", limit, used, "use fewer threads= or misc=(engine=sync)"))
+        Some(system("fs.aio-max-nr", limit, used, "use fewer threads=, or misc=(engine=sync)"))
     }
 
     fn threads(&self, status: &Status, cgroups: &Cgroups) -> Vec<Room> {

@@ -1,3 +1,4 @@
+//! What is within a limit, what is refused, and in which words.
 #![allow(clippy::unwrap_used)]
 
 use super::super::needs::{self, tests as made};

@@ -1,3 +1,4 @@
+//! What shares need, counted by hand.
 #![allow(clippy::unwrap_used)]
 
 use brunt_plan::work::{Area, Arrivals, Conduct, Seek, SimSpec, Xfer};
