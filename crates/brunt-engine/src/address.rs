@@ -60,6 +60,30 @@ impl Blocks {
     }
 }
 
+/// Blocks of one size at random in one area: what nearly all random workloads are.
+#[derive(Debug, Clone, Copy)]
+struct Plain {
+    low: u64,
+    len: u64,
+    blocks: u64,
+}
+
+impl Plain {
+    fn new(generator: &Generator) -> Option<Self> {
+        let Xfer::Fixed(len @ 1..) = generator.xfer else { return None };
+        let area = generator.miss;
+        let simple = generator.hit.is_none()
+            && generator.hotband.is_none()
+            && generator.stride.is_none()
+            && generator.streams.is_empty()
+            && generator.align.is_none_or(|a| a == 0)
+            && area.wrap.is_none()
+            && matches!(generator.seek, Seek::Percent(p) if p >= 100.0);
+        let blocks = area.high.saturating_sub(area.low) / len;
+        (simple && blocks > 0).then_some(Self { low: area.low, len, blocks })
+    }
+}
+
 /// A part of the SD with a cursor and draws of its own (`streams=`, `docs/vdbench/raw.md` §8.8).
 #[derive(Debug, Clone)]
 struct Stream {
@@ -89,6 +113,7 @@ pub struct AddressStream {
     /// I/Os so far, of an unordered stream.
     drawn: u64,
     unordered: bool,
+    plain: Option<Plain>,
 }
 
 impl AddressStream {
@@ -121,6 +146,7 @@ impl AddressStream {
             identity: (seed, generator.stream),
             drawn: 0,
             unordered: random && generator.stride.is_none() && generator.streams.is_empty(),
+            plain: Plain::new(generator),
         }
     }
 
@@ -165,6 +191,7 @@ impl AddressStream {
 
     /// The next I/O for a lane, counted within its SD. Lanes matter only with `streams=`: they are dealt
     /// to the streams in turn, and each lane ends with its stream.
+    #[inline]
     pub fn next_for(&mut self, lane: usize) -> Option<Access> {
         if self.ended {
             return None;
@@ -190,6 +217,7 @@ impl AddressStream {
         Some(Access { read, hit: false, lba, len })
     }
 
+    #[inline]
     fn single(&mut self) -> Option<Access> {
         if self.unordered {
             if self.drawn.is_multiple_of(BATCH) {
@@ -199,6 +227,9 @@ impl AddressStream {
             self.drawn += 1;
         }
         let read = self.draws.percent(self.read_pct);
+        if let Some(Plain { low, len, blocks }) = self.plain {
+            return Some(Access { read, hit: false, lba: low + self.draws.below(blocks) * len, len });
+        }
         let len = size(&self.xfer, &mut self.draws);
         let hit_pct = if read { self.read_hit_pct } else { self.write_hit_pct };
         let hit = self.hit.is_some() && self.draws.percent(hit_pct);

@@ -99,7 +99,7 @@ impl Feed {
 enum FreeMember {
     /// In any order.
     Random {
-        stream: AddressStream,
+        stream: Box<AddressStream>,
         /// I/Os left of the batch.
         left: u64,
         /// The next batch that no lane has taken.
@@ -114,7 +114,7 @@ impl FreeMember {
         if let Some(blocks) = stream.blocks() {
             return Some(Self::Sequential { blocks, next: Arc::default() });
         }
-        stream.is_unordered().then(|| Self::Random { stream, left: 0, next_batch: Arc::default() })
+        stream.is_unordered().then(|| Self::Random { stream: Box::new(stream), left: 0, next_batch: Arc::default() })
     }
 
     #[inline]

@@ -8,10 +8,11 @@
 //!                                                       lanes ─▶ record ─▶ collect ─▶ reporter ─▶ events
 //! ```
 //!
-//! A *lane* is one outstanding I/O (`threads=`), a *generator* one (workload × SD) of the worker. In real
-//! time each lane is an OS thread; on the virtual clock one loop plays them all with the same parts.
-//! The I/O loop neither allocates nor logs nor formats; its only lock is the one around the
-//! generators of an SD with sequential work in uncontrolled runs, outside the measured time.
+//! A *lane* is one outstanding I/O (`threads=`), a *generator* one (workload × SD) of the worker. In real time lanes
+//! are threads that block (`lane`), or one thread drives many of them through a port (`reactor`, `port`); on the
+//! virtual clock one loop plays them all. Reactor and virtual clock share the lanes' book-keeping (`crew`).
+//! The I/O loop neither allocates nor logs nor formats; its only lock is the one around the generators of an SD with
+//! blocking lanes and mixed sequential work in uncontrolled runs, outside the measured time.
 #![allow(unsafe_code)]
 
 mod affinity;

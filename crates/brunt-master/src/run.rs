@@ -162,9 +162,9 @@ impl<L: HostLink> Run<'_, '_, L> {
             }
             WorkerEvent::Failure(failure) => self.failure(worker, &failure).await,
             WorkerEvent::SequentialDone => self.sequential_done(worker).await,
-            WorkerEvent::Outstanding { count, oldest_ns } => {
+            WorkerEvent::Outstanding { count, oldest_ns, lun } => {
                 if let Some(state) = self.workers.get_mut(worker) {
-                    state.outstanding = Some(Outstanding { count, oldest_ns });
+                    state.outstanding = Some(Outstanding { count, oldest_ns, lun });
                 }
             }
             WorkerEvent::Totals(sds) => {

@@ -462,6 +462,8 @@ pub enum WorkerEvent {
         count: u64,
         /// Age of the oldest, ns.
         oldest_ns: u64,
+        /// Path of the lun that the oldest went to, when known.
+        lun: Option<String>,
     },
     /// All that was done on each SD in the run, also after its last interval. Comes once, before
     /// [`WorkerEvent::Drained`].

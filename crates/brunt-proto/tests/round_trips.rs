@@ -224,7 +224,11 @@ fn event() -> impl Strategy<Value = WorkerEvent> {
         ".{0,30}".prop_map(WorkerEvent::Log),
         ".{0,30}".prop_map(WorkerEvent::Warning),
         ".{0,30}".prop_map(WorkerEvent::Fatal),
-        any::<(u64, u64)>().prop_map(|(count, oldest_ns)| WorkerEvent::Outstanding { count, oldest_ns }),
+        (any::<(u64, u64)>(), option::of(".{0,20}")).prop_map(|((count, oldest_ns), lun)| WorkerEvent::Outstanding {
+            count,
+            oldest_ns,
+            lun
+        }),
         vec(any::<[u64; 4]>(), 0..4).prop_map(|sds| {
             let totals = |(sd, n): (u32, [u64; 4])| SdTotals {
                 sd,

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use brunt_plan::work::{WorkerEvent, WorkerShare};
 use brunt_stats::{IntervalSample, PairSample};
 use brunt_worker::agent::{AgentOptions, serve_stdio_with};
-use brunt_worker::engine::{EventSink, Placement, PreparedWork, RunningWork, WorkEngine};
+use brunt_worker::engine::{EventSink, Outstanding, Placement, PreparedWork, RunningWork, WorkEngine};
 
 struct Memory;
 
@@ -103,8 +103,9 @@ impl RunningWork for Running {
         let _ = self.stop.send(after_interval);
     }
 
-    fn outstanding(&self) -> (u64, Duration) {
-        if self.stuck { (2, Duration::from_secs(7)) } else { (0, Duration::ZERO) }
+    fn outstanding(&self) -> Outstanding {
+        let stuck = Outstanding { count: 2, oldest: Duration::from_secs(7), on: Some((0, "/dev/stuck".into())) };
+        if self.stuck { stuck } else { Outstanding::default() }
     }
 
     fn join(self: Box<Self>) {

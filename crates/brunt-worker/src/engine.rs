@@ -1,7 +1,8 @@
 //! What the agent wants of an engine. One engine serves one worker: one run after the other.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
+pub use brunt_engine::Outstanding;
 use brunt_plan::work::{WorkerEvent, WorkerShare};
 
 /// Where an engine puts its events, from any of its threads. Never blocks.
@@ -50,8 +51,8 @@ pub trait RunningWork: Send {
     /// Begins no more I/O to an SD (its index in the plan); the others go on. Does not block.
     fn drop_sd(&self, sd: u32);
 
-    /// How many I/Os are out, and the age of the oldest.
-    fn outstanding(&self) -> (u64, Duration);
+    /// What is out.
+    fn outstanding(&self) -> Outstanding;
 
     /// Waits for the end and lets go of everything. Called after [`WorkerEvent::Drained`].
     fn join(self: Box<Self>);

@@ -1,8 +1,8 @@
 //! The product's engine behind [`WorkEngine`].
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use brunt_engine::{Engine, EngineOptions, Prepared, Running};
+use brunt_engine::{Engine, EngineOptions, Outstanding, Prepared, Running};
 use brunt_plan::work::WorkerShare;
 
 use crate::engine::{EventSink, Placement, PreparedWork, RunningWork, WorkEngine};
@@ -51,9 +51,8 @@ impl RunningWork for Running {
         Running::drop_sd(self, sd);
     }
 
-    fn outstanding(&self) -> (u64, Duration) {
-        let out = Running::outstanding(self);
-        (out.count, out.oldest)
+    fn outstanding(&self) -> Outstanding {
+        Running::outstanding(self)
     }
 
     fn join(self: Box<Self>) {

@@ -112,6 +112,7 @@ pub fn run_with(share: WorkerShare, options: EngineOptions) -> Done {
                 done.response.merge(&sample.times.read.service.hist);
                 done.due_to_done.merge(&sample.times.read.due.hist);
             }
+            WorkerEvent::Totals(_) => {}
             WorkerEvent::Drained => break,
             other => println!("{other:?}"),
         }

@@ -97,7 +97,7 @@ async fn an_interrupt_during_set_up_or_a_pause_counts() {
 
 #[tokio::test(start_paused = true)]
 async fn io_that_never_returns_is_given_up_and_what_was_measured_is_reported() {
-    let out = from(0, WorkerEvent::Outstanding { count: 3, oldest_ns: 7_900_000_000 });
+    let out = from(0, WorkerEvent::Outstanding { count: 3, oldest_ns: 7_900_000_000, lun: Some("/f1".into()) });
     let mut stage = stage(Script { start: [seconds(0, 1..=30, 100), vec![out]].concat(), ..Script::default() });
     stage.plan.settings.misc = vec![("drain".into(), "5".into())];
     let played = stage.play().await;
@@ -111,7 +111,7 @@ async fn io_that_never_returns_is_given_up_and_what_was_measured_is_reported() {
         "draining 3 for 4",
         "draining 3 for 5",
         "end Stuck complete=true intervals=30 errors=0",
-        "aborted Stuck 0: outstanding I/O never returned: 3 I/Os of localhost-0 (lun /f1, the oldest 7 seconds old); given up 5 seconds after the end of rd=rd1",
+        "aborted Stuck 0: outstanding I/O never returned: 3 I/Os of localhost-0 (the oldest to lun /f1, 7 seconds old); given up 5 seconds after the end of rd=rd1",
     ];
     assert_eq!(order[order.len() - expected.len()..], expected);
     assert_eq!(played.outcome.abort, Some(AbortCause::Stuck));

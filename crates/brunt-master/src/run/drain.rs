@@ -43,17 +43,19 @@ impl Drain {
 }
 
 /// I/O of a worker that has not returned.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Outstanding {
     pub(crate) count: u64,
     pub(crate) oldest_ns: u64,
+    /// Where the oldest went.
+    pub(crate) lun: Option<String>,
 }
 
 impl<L: HostLink> Run<'_, '_, L> {
     /// Another second has passed since the run should have ended. Says whether it is enough.
     pub(super) fn drain_tick(&mut self) -> bool {
         self.drain.seconds += 1;
-        let out = |w: usize| self.workers.get(w).and_then(|w| w.outstanding).map_or(1, |o| o.count.max(1));
+        let out = |w: usize| self.workers.get(w).and_then(|w| w.outstanding.as_ref()).map_or(1, |o| o.count.max(1));
         let outstanding = self.merger.unfinished().map(out).sum();
         let seconds = self.drain.seconds;
         self.session.emit(Event::Draining { outstanding, seconds });
@@ -72,8 +74,12 @@ impl<L: HostLink> Run<'_, '_, L> {
         let one = |w: usize| {
             let (label, state) = (self.session.layout.label(w), self.workers.get(w));
             let luns = state.map(|s| s.luns.join(" ")).unwrap_or_default();
-            match state.and_then(|s| s.outstanding) {
-                Some(Outstanding { count, oldest_ns }) => {
+            match state.and_then(|s| s.outstanding.as_ref()) {
+                Some(Outstanding { count, oldest_ns, lun: Some(lun) }) => {
+                    let seconds = oldest_ns / 1_000_000_000;
+                    format!("{count} I/Os of {label} (the oldest to lun {lun}, {seconds} seconds old)")
+                }
+                Some(Outstanding { count, oldest_ns, lun: None }) => {
                     format!(
                         "{count} I/Os of {label} (lun {luns}, the oldest {} seconds old)",
                         oldest_ns / 1_000_000_000

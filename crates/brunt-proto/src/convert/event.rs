@@ -53,7 +53,9 @@ impl From<WorkerEvent> for v1::worker_message::Event {
             WorkerEvent::Log(line) => Self::Log(line),
             WorkerEvent::Warning(text) => Self::Warning(text),
             WorkerEvent::Fatal(text) => Self::Fatal(text),
-            WorkerEvent::Outstanding { count, oldest_ns } => Self::Outstanding(v1::Outstanding { count, oldest_ns }),
+            WorkerEvent::Outstanding { count, oldest_ns, lun } => {
+                Self::Outstanding(v1::Outstanding { count, oldest_ns, lun })
+            }
             WorkerEvent::Totals(sds) => Self::Totals(v1::Totals { sds: each(sds) }),
             WorkerEvent::Drained => Self::Drained(v1::Nothing {}),
         }
@@ -83,7 +85,9 @@ impl TryFrom<v1::worker_message::Event> for Report {
             Event::Log(line) => WorkerEvent::Log(line),
             Event::Warning(text) => WorkerEvent::Warning(text),
             Event::Fatal(text) => WorkerEvent::Fatal(text),
-            Event::Outstanding(out) => WorkerEvent::Outstanding { count: out.count, oldest_ns: out.oldest_ns },
+            Event::Outstanding(out) => {
+                WorkerEvent::Outstanding { count: out.count, oldest_ns: out.oldest_ns, lun: out.lun }
+            }
             Event::Totals(totals) => WorkerEvent::Totals(each(totals.sds)),
             Event::Drained(_) => WorkerEvent::Drained,
             Event::Stderr(line) => return Ok(Report::Stderr(line)),

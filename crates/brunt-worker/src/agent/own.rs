@@ -221,10 +221,11 @@ fn outstanding(number: u32, stage: Arc<Mutex<Stage>>, relay: Relay) -> impl FnMu
     move || {
         let stage = stage.lock().unwrap_or_else(PoisonError::into_inner);
         if let Stage::Running(work, _) = &*stage {
-            let (count, age) = work.outstanding();
-            if count > 0 {
-                let oldest_ns = u64::try_from(age.as_nanos()).unwrap_or(u64::MAX);
-                relay.own(number, WorkerEvent::Outstanding { count, oldest_ns });
+            let out = work.outstanding();
+            if out.count > 0 {
+                let oldest_ns = u64::try_from(out.oldest.as_nanos()).unwrap_or(u64::MAX);
+                let (count, lun) = (out.count, out.on.map(|(_, lun)| lun));
+                relay.own(number, WorkerEvent::Outstanding { count, oldest_ns, lun });
             }
         }
     }

@@ -256,8 +256,8 @@ async fn outstanding_work_is_told_until_it_has_drained() {
         let mut drained = 0;
         while drained < workers {
             match next_event(&mut events).await {
-                LinkEvent::Worker { event: WorkerEvent::Outstanding { count, oldest_ns }, .. } => {
-                    assert_eq!((count, oldest_ns), (2, 7_000_000_000));
+                LinkEvent::Worker { event: WorkerEvent::Outstanding { count, oldest_ns, lun }, .. } => {
+                    assert_eq!((count, oldest_ns, lun.as_deref()), (2, 7_000_000_000, Some("/dev/stuck")));
                     if !stopped {
                         link.stop(None).await.unwrap();
                         stopped = true;
