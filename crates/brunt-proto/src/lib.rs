@@ -21,7 +21,7 @@ pub use convert::event::Report;
 pub use error::{CallError, WireError};
 
 /// Number of the protocol. Raised by every change that an older peer would misunderstand.
-pub const PROTOCOL: u32 = 2;
+pub const PROTOCOL: u32 = 3;
 
 /// Largest message, bytes. A share with 10,000 generators of 100 streams each, or a sample of 1,000 pairs
 /// with every bucket in use, fits.
