@@ -1,5 +1,7 @@
 //! Starting agents.
 
+pub mod listen;
+
 use std::path::Path;
 
 use brunt_plan::plan::Settings;

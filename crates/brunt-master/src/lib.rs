@@ -3,6 +3,7 @@
 //! The master talks to one agent per host through a [`link::HostLink`] and knows neither devices nor
 //! output formats: what happens goes out as [`brunt_event::Event`]s. [`execute`] is all of it.
 
+pub mod certs;
 pub mod dial;
 mod engines;
 mod errors;
