@@ -122,7 +122,7 @@ impl Agent for AgentService {
     }
 
     async fn prepare(&self, request: Request<v1::PrepareRequest>) -> Result<Response<v1::PrepareReply>, Status> {
-        let v1::PrepareRequest { workers: slots, witness } = request.into_inner();
+        let v1::PrepareRequest { workers: slots, witness, .. } = request.into_inner();
         let first = slots.iter().zip(0..).find_map(|(slot, number)| slot.share.is_some().then_some(number));
         let shares = || slots.iter().filter_map(|slot| slot.share.as_ref());
         let virtual_clock = shares().flat_map(|s| &s.targets).any(|t| t.sim.is_some_and(|s| s.virtual_clock));
