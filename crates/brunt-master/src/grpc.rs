@@ -2,6 +2,7 @@
 
 mod watch;
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -29,6 +30,8 @@ pub struct GrpcLink {
     client: AgentClient<Channel>,
     /// Takes the event stream once it is open.
     stream: Mutex<Option<oneshot::Sender<Streaming<v1::WorkerMessage>>>>,
+    /// The run that was prepared last.
+    run: AtomicU32,
     ending: Ending,
     watcher: Mutex<Option<JoinHandle<()>>>,
 }
@@ -93,7 +96,8 @@ impl Unconnected {
         let ending = Ending::default();
         let watch = Watch { host, label: label.clone(), events, ending: Arc::clone(&ending) };
         let watcher = tokio::spawn(watch.run(agent.child, opened, log));
-        GrpcLink { label, client, stream: Mutex::new(Some(stream)), ending, watcher: Mutex::new(Some(watcher)) }
+        let (stream, watcher) = (Mutex::new(Some(stream)), Mutex::new(Some(watcher)));
+        GrpcLink { label, client, stream, run: AtomicU32::new(0), ending, watcher }
     }
 }
 
@@ -144,6 +148,9 @@ impl HostLink for GrpcLink {
     }
 
     async fn prepare(&self, shares: Vec<Option<WorkerShare>>) -> Result<(), LinkError> {
+        if let Some(share) = shares.iter().flatten().next() {
+            self.run.store(share.run_id, Ordering::Relaxed);
+        }
         let slot = |share: Option<WorkerShare>| v1::WorkerSlot { share: share.map(Into::into), placement: None };
         let request =
             v1::PrepareRequest { workers: shares.into_iter().map(slot).collect(), witness: true, lease_ms: 0 };
@@ -156,7 +163,7 @@ impl HostLink for GrpcLink {
         let when = Some(v1::start_request::When::DelayNs(delay_ns));
         self.client
             .clone()
-            .start(v1::StartRequest { when, ..Default::default() })
+            .start(v1::StartRequest { when, run_id: self.run.load(Ordering::Relaxed) })
             .await
             .map(drop)
             .map_err(|status| self.failed(status))
@@ -182,7 +189,7 @@ impl HostLink for GrpcLink {
     }
 
     async fn shutdown(&self) -> Result<(), LinkError> {
-        self.ending.store(true, std::sync::atomic::Ordering::Relaxed);
+        self.ending.store(true, Ordering::Relaxed);
         let reply = self.client.clone().shutdown(v1::ShutdownRequest {}).await;
         let watcher = self.watcher.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(mut watcher) = watcher
