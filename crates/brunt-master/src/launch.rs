@@ -1,5 +1,9 @@
 //! Starting agents.
 
+pub mod payload;
+pub mod ssh;
+pub mod way;
+
 use std::path::Path;
 
 use brunt_plan::plan::Settings;
@@ -38,6 +42,23 @@ pub fn cores(settings: &Settings) -> Result<Option<String>, String> {
     Ok((!lists.is_empty()).then(|| lists.join(",")))
 }
 
+/// What goes before the agent's command on hosts that are reached over SSH: `misc=(become="sudo -n")`, in words.
+///
+/// # Errors
+/// More than one such key, or one without a word, in a sentence.
+pub fn privileges(settings: &Settings) -> Result<Vec<String>, String> {
+    let mut asked = settings.misc.iter().filter(|(key, _)| key == "become").map(|(_, value)| value);
+    let words: Vec<String> = match (asked.next(), asked.next()) {
+        (None, _) => return Ok(Vec::new()),
+        (Some(value), None) => value.split_whitespace().map(str::to_owned).collect(),
+        (Some(_), Some(_)) => return Err("misc=(become=…) is there twice".to_owned()),
+    };
+    match words.is_empty() {
+        true => Err("misc=(become=…) needs a command, such as \"sudo -n\"".to_owned()),
+        false => Ok(words),
+    }
+}
+
 /// Starts an agent as a child of this process: `program agent --stdio --label L --workers N [--cores LIST] --marker
 /// HEX`, with the protocol on its standard input and output. It is killed when the link is dropped.
 ///
@@ -65,14 +86,28 @@ pub async fn local(
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::testing::plan;
 
-    fn of(values: &[&str]) -> Result<Option<String>, String> {
+    fn settings(key: &str, values: &[&str]) -> Settings {
         let mut settings = plan(vec![]).settings;
-        settings.misc = values.iter().map(|v| ("cpus".to_owned(), (*v).to_owned())).collect();
-        cores(&settings)
+        settings.misc = values.iter().map(|v| (key.to_owned(), (*v).to_owned())).collect();
+        settings
+    }
+
+    fn of(values: &[&str]) -> Result<Option<String>, String> {
+        cores(&settings("cpus", values))
+    }
+
+    #[test]
+    fn privileges_are_words() {
+        let of = |values: &[&str]| privileges(&settings("become", values));
+        assert_eq!(of(&[]), Ok(vec![]));
+        assert_eq!(of(&["sudo  -n"]), Ok(vec!["sudo".to_owned(), "-n".to_owned()]));
+        assert_eq!(of(&[" "]).unwrap_err(), "misc=(become=…) needs a command, such as \"sudo -n\"");
+        assert_eq!(of(&["sudo", "doas"]).unwrap_err(), "misc=(become=…) is there twice");
     }
 
     #[test]
