@@ -40,9 +40,9 @@ impl Sshd {
         }
         let folder = tempfile::tempdir().unwrap();
         for key in ["host_key", "client_key", "other_key"] {
-            let made =
-                Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(folder.path().join(key));
-            assert!({ made }.status().unwrap().success());
+            let mut keygen = Command::new("ssh-keygen");
+            keygen.args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(folder.path().join(key));
+            assert!(keygen.status().unwrap().success());
         }
         let path = |name: &str| folder.path().join(name);
         fs::copy(path("client_key.pub"), path("authorized")).unwrap();
