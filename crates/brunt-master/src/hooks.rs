@@ -55,7 +55,7 @@ impl<L: HostLink> Session<'_, L> {
 
     async fn run_on_hosts(&mut self, what: &str, command: &str, to: HookDestination) -> Result<(), Halt> {
         let fleet = self.fleet;
-        let hosts = fleet.hosts.iter().enumerate();
+        let hosts = fleet.hosts.iter().enumerate().filter(|(h, _)| !self.is_host_lost(*h));
         let calls = hosts.map(|(h, host)| (h, host.link.run_hook(command.to_owned()))).collect();
         let results = self.call(calls).await?;
         let mut first = Ok(());

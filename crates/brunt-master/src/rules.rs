@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use brunt_plan::plan::Settings;
+use brunt_plan::plan::{OnLoss, Settings};
 use brunt_plan::work::LunFacts;
 
 use crate::idle::IdleRule;
@@ -47,6 +47,8 @@ pub(crate) struct Rules {
     pub(crate) as_vdbench: bool,
     /// A hook that fails only warns.
     pub(crate) hook_failure_warns: bool,
+    /// Runs go on without lost workers.
+    pub(crate) goes_on_without_lost: bool,
     /// How long outstanding I/O is waited for.
     pub(crate) drain_limit: Duration,
     /// Whether `misc=(drain=)` says so.
@@ -79,6 +81,7 @@ impl Rules {
             start_delay: options.start_delay,
             as_vdbench: options.as_vdbench,
             hook_failure_warns,
+            goes_on_without_lost: settings.fleet.on_loss == OnLoss::Continue,
             drain_limit,
             drain_given: misc("drain").is_some(),
             idle: IdleRule::parse(&settings.timeout)?,

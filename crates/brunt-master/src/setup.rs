@@ -1,19 +1,13 @@
 //! Before the first run: greeting the agents, and asking all hosts about their devices before anything is written.
 
-use std::time::Duration;
-
 use brunt_event::{AbortCause, Event};
 use brunt_plan::plan::Plan;
 use brunt_plan::work::{EngineSupport, LunFacts};
 use brunt_plan::{Resolved, SetupKind, SetupProblem};
-use tokio::time::timeout;
 
 use crate::engines;
-use crate::link::{HostFacts, HostHello, HostLink, LinkError};
+use crate::link::{HostFacts, HostLink, LinkError};
 use crate::session::{Halt, Session};
-
-/// How long an agent may take to answer the greeting.
-const HELLO_LIMIT: Duration = Duration::from_secs(120);
 
 /// Why no run is possible.
 #[derive(Debug)]
@@ -87,22 +81,6 @@ impl<L: HostLink> Session<'_, L> {
         }
     }
 
-    async fn greet(&mut self) -> Result<(), Halt> {
-        let fleet = self.fleet;
-        let hosts = fleet.hosts.iter().enumerate();
-        let hellos = hosts.map(|(h, host)| (h, hello(&host.link))).collect();
-        let answers = self.call(hellos).await?;
-        for (h, answer) in &answers {
-            for (worker, pid) in self.layout.of_host(*h).zip(answer.iter().flat_map(|a| &a.worker_pids)) {
-                let master_pid = std::process::id();
-                self.emit(Event::WorkerConnected { worker: worker as u32, pid: *pid, master_pid });
-            }
-        }
-        self.all_agents("hello", answers)?;
-        self.emit(Event::WorkersConnected);
-        Ok(())
-    }
-
     /// What the hosts say of their luns, and which back ends they have.
     async fn inspect(&mut self, plan: &Plan) -> Result<(Vec<Vec<LunFacts>>, Vec<EngineSupport>), Halt> {
         let fleet = self.fleet;
@@ -142,9 +120,4 @@ impl<L: HostLink> Session<'_, L> {
             }
         }
     }
-}
-
-async fn hello<L: HostLink>(link: &L) -> Result<HostHello, LinkError> {
-    let silent = || LinkError::Broken(format!("nothing came within {} seconds", HELLO_LIMIT.as_secs()));
-    timeout(HELLO_LIMIT, link.hello()).await.unwrap_or_else(|_| Err(silent()))
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use brunt_proto::v1::{self, agent_server::Agent};
 use brunt_proto::{PROTOCOL, WireError, shell};
@@ -98,7 +98,8 @@ impl Agent for AgentService {
     }
 
     async fn ping(&self, _: Request<v1::PingRequest>) -> Result<Response<v1::PingReply>, Status> {
-        Ok(Response::new(v1::PingReply {}))
+        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Ok(Response::new(v1::PingReply { wall_ms: i64::try_from(since_epoch.as_millis()).unwrap_or(0) }))
     }
 
     async fn inspect(&self, request: Request<v1::InspectRequest>) -> Result<Response<v1::InspectReply>, Status> {
