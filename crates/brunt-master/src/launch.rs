@@ -6,8 +6,9 @@ pub mod ssh;
 pub mod way;
 
 use std::path::Path;
+use std::sync::Arc;
 
-use brunt_plan::plan::{Host, Settings};
+use brunt_plan::plan::{Host, Plan, Settings};
 use tokio::sync::mpsc;
 
 use crate::dial::{Dial, DialError};
@@ -15,6 +16,9 @@ use crate::grpc::GrpcLink;
 use crate::link::LinkEvent;
 use crate::tether::{Crew, Terms};
 use local::LocalDial;
+use payload::Payload;
+use ssh::{SshDial, SshHost};
+use way::Way;
 
 /// Why an agent could not be started.
 #[derive(Debug, thiserror::Error)]
@@ -27,17 +31,47 @@ pub struct LaunchError {
 }
 
 /// What this machine gives to the ways to its agents.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Here<'a> {
     /// Our own program.
     pub program: &'a Path,
     /// The list of [`cores`] where workers shall stay.
-    pub cores: Option<&'a str>,
+    pub cores: Option<String>,
+    /// What goes before an agent's command on other machines, see [`privileges`].
+    pub privileges: Vec<String>,
+    /// What is copied to hosts; nothing when no host is reached by SSH.
+    pub payload: Arc<Payload>,
+}
+
+impl<'a> Here<'a> {
+    /// What the hosts of a plan need.
+    ///
+    /// # Errors
+    /// A wrong key of `misc=`, or the program cannot be read, in a sentence.
+    pub fn of(program: &'a Path, plan: &Plan) -> Result<Self, String> {
+        let payload = match way::any_ssh(plan) {
+            true => Payload::find(program).map_err(|error| error.to_string())?,
+            false => Payload::default(),
+        };
+        let (cores, privileges) = (cores(&plan.settings)?, privileges(&plan.settings)?);
+        Ok(Self { program, cores, privileges, payload: Arc::new(payload) })
+    }
 }
 
 /// The way to the agent of a host.
-pub fn dial(host: &Host, here: Here<'_>) -> Box<dyn Dial> {
-    Box::new(LocalDial::new(here.program, &host.label, host.workers, here.cores))
+///
+/// # Errors
+/// There is none, in a sentence.
+pub fn dial(host: &Host, here: &Here<'_>) -> Result<Box<dyn Dial>, String> {
+    let cores = here.cores.as_deref();
+    match Way::of(host)? {
+        Way::Local => Ok(Box::new(LocalDial::new(here.program, &host.label, host.workers, cores))),
+        Way::Ssh => {
+            let host = SshHost::of(host, cores, &here.privileges);
+            Ok(Box::new(SshDial::new(host, Arc::clone(&here.payload))))
+        }
+        Way::Listen => Err(format!("host {}: shell=vdbench is not in this version; use shell=ssh", host.label)),
+    }
 }
 
 /// The cores of `misc=(cpus=0-3)`, as one list; the key may come more than once.

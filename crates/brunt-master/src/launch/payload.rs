@@ -13,7 +13,7 @@ use brunt_proto::digest;
 const MACHINES: [&str; 2] = ["x86_64", "aarch64"];
 
 /// One program for each machine for which there is one.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Payload {
     offers: Vec<Offer>,
     /// Where others are looked for.

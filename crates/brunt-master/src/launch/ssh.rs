@@ -117,11 +117,6 @@ impl SshDial {
         Self { client: command::client(Some(asked)), ..self }
     }
 
-    /// The command that is run here, for people.
-    pub fn command_line(&self) -> String {
-        command::words(&self.client, &self.host).join(" ")
-    }
-
     async fn connect(&self, purpose: Purpose, log: mpsc::Sender<String>) -> Result<Dialed, DialError> {
         let marker = new_marker();
         let arguments = self.host.arguments(&purpose, &marker);
@@ -133,7 +128,7 @@ impl SshDial {
             arguments: &arguments,
             top: &self.top,
         };
-        let mut carrier = self.start(&marker, log)?;
+        let mut carrier = self.start(&marker, &purpose, log)?;
         match converse(&mut carrier.talk, &script.text(), &self.payload, &purpose).await {
             Ok(()) => {
                 let stream = carrier.talk.into_stream();
@@ -149,7 +144,7 @@ impl SshDial {
     }
 
     /// Starts ssh in a process group of its own, so that Ctrl-C does not reach it.
-    fn start(&self, marker: &str, log: mpsc::Sender<String>) -> Result<Carrier, DialError> {
+    fn start(&self, marker: &str, purpose: &Purpose, log: mpsc::Sender<String>) -> Result<Carrier, DialError> {
         let failed = |error: std::io::Error| {
             let program = self.client.first().map_or("ssh", String::as_str);
             DialError::Never(format!(
@@ -157,7 +152,7 @@ impl SshDial {
                 self.name()
             ))
         };
-        let mut child = command::command(&self.client, &self.host).spawn().map_err(failed)?;
+        let mut child = command::command(&self.client, &self.host, purpose).spawn().map_err(failed)?;
         let (Some(input), Some(output), Some(errors)) = (child.stdin.take(), child.stdout.take(), child.stderr.take())
         else {
             return Err(failed(std::io::Error::other("it has no standard streams")));

@@ -38,7 +38,7 @@ pub fn any_ssh(plan: &Plan) -> bool {
 }
 
 /// What is worth saying about the ways of a plan, a code and a sentence each.
-pub fn notes(plan: &Plan, payload: Option<&Payload>) -> Vec<(&'static str, String)> {
+pub fn notes(plan: &Plan, payload: &Payload) -> Vec<(&'static str, String)> {
     let mut notes = Vec::new();
     let by_ssh = plan.hosts.iter().filter(|host| Way::of(host) == Ok(Way::Ssh));
     let asked = |host: &&Host| host.shell.as_deref().is_some_and(|shell| shell.eq_ignore_ascii_case("ssh"));
@@ -54,7 +54,7 @@ pub fn notes(plan: &Plan, payload: Option<&Payload>) -> Vec<(&'static str, Strin
             format!("host {first}{more} {are} reached by ssh, where Vdbench uses rsh; shell=ssh says so"),
         ));
     }
-    notes.extend(payload.iter().flat_map(|payload| payload.notes()).map(|text| ("linked-program", text)));
+    notes.extend(payload.notes().into_iter().map(|text| ("linked-program", text)));
     notes
 }
 
@@ -91,10 +91,10 @@ mod tests {
         let mut plan = plan(vec![]);
         plan.hosts = vec![host("a", "db7", Some("ssh")), host("here", "localhost", None)];
         assert!(any_ssh(&plan));
-        assert_eq!(notes(&plan, None), []);
+        assert_eq!(notes(&plan, &Payload::default()), []);
         plan.hosts.extend([host("b", "db8", None), host("c", "db9", Some("rsh")), host("d", "db10", None)]);
         let text = "host b and 2 more are reached by ssh, where Vdbench uses rsh; shell=ssh says so".to_owned();
-        assert_eq!(notes(&plan, None), [("rsh", text)]);
+        assert_eq!(notes(&plan, &Payload::default()), [("rsh", text)]);
         plan.hosts.truncate(2);
         plan.hosts.remove(0);
         assert!(!any_ssh(&plan));

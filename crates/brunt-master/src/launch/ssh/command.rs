@@ -5,13 +5,13 @@ use std::process::Stdio;
 use tokio::process::Command;
 
 use super::SshHost;
+use crate::dial::Purpose;
 
-/// What is asked of ssh whatever its configuration says: no terminal, no question that nobody would answer, no wait
-/// beyond 10 s for a host that is not there, a dead connection noticed within 15 s, its error messages, no forwarding
-/// that would fail for the second host, and no master process that would stay.
-const OPTIONS: [&str; 11] = [
+/// What is asked of ssh whatever its configuration says: no terminal, no question that nobody would answer, a dead
+/// connection noticed within 15 s, its error messages, no forwarding that would fail for the second host, and no master
+/// process that would stay.
+const OPTIONS: [&str; 10] = [
     "BatchMode=yes",
-    "ConnectTimeout=10",
     "ServerAliveInterval=5",
     "ServerAliveCountMax=3",
     "ControlMaster=no",
@@ -32,11 +32,20 @@ pub(super) fn client(asked: Option<&str>) -> Vec<String> {
     if words.is_empty() { vec!["ssh".to_owned()] } else { words }
 }
 
+/// Time for an answer of sshd, seconds. A host that is only busy is waited for before a run; in one the lease runs, and
+/// the next try comes soon.
+fn patience(purpose: &Purpose) -> &'static str {
+    match purpose {
+        Purpose::Begin => "ConnectTimeout=30",
+        Purpose::Attach { .. } => "ConnectTimeout=10",
+    }
+}
+
 /// All words of the command.
-pub(super) fn words(client: &[String], host: &SshHost) -> Vec<String> {
+fn words(client: &[String], host: &SshHost, purpose: &Purpose) -> Vec<String> {
     let mut words = client.to_vec();
     words.push("-T".to_owned());
-    words.extend(OPTIONS.iter().flat_map(|option| ["-o".to_owned(), (*option).to_owned()]));
+    words.extend(OPTIONS.iter().chain([&patience(purpose)]).flat_map(|option| ["-o".to_owned(), (*option).to_owned()]));
     words.extend(host.user.iter().flat_map(|user| ["-l".to_owned(), user.clone()]));
     // A name that begins with a dash is a name.
     words.extend(["--".to_owned(), address(&host.system).to_owned(), REMOTE.to_owned()]);
@@ -49,8 +58,8 @@ fn address(system: &str) -> &str {
 }
 
 /// The command, with pipes and a process group of its own; killed when dropped.
-pub(super) fn command(client: &[String], host: &SshHost) -> Command {
-    let words = words(client, host);
+pub(super) fn command(client: &[String], host: &SshHost, purpose: &Purpose) -> Command {
+    let words = words(client, host, purpose);
     let (program, arguments) = words.split_first().map_or(("ssh", &[][..]), |(first, rest)| (first.as_str(), rest));
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -75,7 +84,7 @@ mod tests {
         let mut host = host();
         host.system = "-oProxyCommand=touch /tmp/x".to_owned();
         host.user = Some("-v".to_owned());
-        let words = words(&client(Some("ssh -4")), &host);
+        let words = words(&client(Some("ssh -4")), &host, &Purpose::Begin);
         assert_eq!(words[..3], ["ssh", "-4", "-T"]);
         assert_eq!(words[words.len() - 5..], ["-l", "-v", "--", "-oProxyCommand=touch /tmp/x", "exec /bin/sh"]);
     }
