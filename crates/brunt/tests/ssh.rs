@@ -161,3 +161,51 @@ async fn an_agent_ends_with_its_connection() {
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;
     }
 }
+
+/// Runs a parameter file with two hosts behind one sshd.
+fn run(sshd: &Sshd, hosts: &str, more: &str) -> (std::process::Output, String) {
+    let lun = sshd.path("lun");
+    std::fs::File::create(&lun).unwrap().set_len(4 << 20).unwrap();
+    let file = format!(
+        "{more}hd=default,jvms=2\n{hosts}\nsd=sd1,lun={},size=4m,threads=8\nwd=wd1,sd=sd1,rdpct=100,xfersize=4k\n\
+         rd=rd1,wd=wd1,iorate=200,elapsed=3,interval=1\n",
+        lun.display()
+    );
+    std::fs::write(sshd.path("job.parm"), file).unwrap();
+    let done = Command::new(BRUNT)
+        .env("BRUNT_SSH", sshd.client())
+        .current_dir(sshd.path(""))
+        .args(["-f", "job.parm", "-o", "out"])
+        .output()
+        .unwrap();
+    let said = format!("{}{}", String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+    (done, said)
+}
+
+#[test]
+fn a_job_runs_over_two_hosts() {
+    let Some(sshd) = Sshd::start("") else { return };
+    let (done, said) =
+        run(&sshd, "hd=one,shell=ssh,system=hosta\nhd=two,system=hosta", "misc=(become=\"env WHO=me\")\n");
+    assert!(done.status.success(), "{said}\n{}", sshd.log());
+    assert!(said.contains("execution completed successfully"), "{said}");
+    assert!(said.contains("host two is reached by ssh, where Vdbench uses rsh; shell=ssh says so"), "{said}");
+    let files = |name: &str| std::fs::read_to_string(sshd.path("out").join(name)).unwrap();
+    for worker in ["one-0", "one-1", "two-0", "two-1"] {
+        assert!(files(&format!("{worker}.html")).contains("rd1"), "{worker}");
+    }
+    assert_eq!(files("events.ndjson").matches("\"worker_connected\"").count(), 4, "{said}");
+    assert_eq!(std::fs::read_dir(sshd.path("cache/brunt")).unwrap().count(), 1, "both hosts share a home");
+}
+
+#[test]
+fn all_hosts_that_cannot_be_reached_are_named_at_once() {
+    let Some(sshd) = Sshd::start("") else { return };
+    let hosts = "hd=one,shell=ssh,system=stranger\nhd=two,shell=ssh,system=changed\nhd=three,shell=ssh,system=hosta";
+    let (done, said) = run(&sshd, hosts, "");
+    assert_eq!(done.status.code(), Some(4), "{said}");
+    let line = |host: &str| said.lines().find(|line| line.contains(&format!("host={host}: "))).unwrap_or_default();
+    assert!(line("one").contains("ssh stranger: ") && line("one").contains("Permission denied (publickey"), "{said}");
+    assert!(line("two").contains("ssh changed: the key of the host is not the one that is known"), "{said}");
+    assert_eq!(line("three"), "", "{said}");
+}
