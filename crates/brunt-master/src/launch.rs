@@ -2,10 +2,14 @@
 
 pub mod listen;
 pub mod local;
+pub mod payload;
+pub mod ssh;
+pub mod way;
 
 use std::path::Path;
+use std::sync::Arc;
 
-use brunt_plan::plan::{Host, Settings};
+use brunt_plan::plan::{Host, Plan, Settings};
 use tokio::sync::mpsc;
 
 use crate::dial::{Dial, DialError};
@@ -13,6 +17,9 @@ use crate::grpc::GrpcLink;
 use crate::link::LinkEvent;
 use crate::tether::{Crew, Terms};
 use local::LocalDial;
+use payload::Payload;
+use ssh::{SshDial, SshHost};
+use way::Way;
 
 /// Why an agent could not be started.
 #[derive(Debug, thiserror::Error)]
@@ -25,17 +32,47 @@ pub struct LaunchError {
 }
 
 /// What this machine gives to the ways to its agents.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Here<'a> {
     /// Our own program.
     pub program: &'a Path,
     /// The list of [`cores`] where workers shall stay.
-    pub cores: Option<&'a str>,
+    pub cores: Option<String>,
+    /// What goes before an agent's command on other machines, see [`privileges`].
+    pub privileges: Vec<String>,
+    /// What is copied to hosts; nothing when no host is reached by SSH.
+    pub payload: Arc<Payload>,
+}
+
+impl<'a> Here<'a> {
+    /// What the hosts of a plan need.
+    ///
+    /// # Errors
+    /// A wrong key of `misc=`, or the program cannot be read, in a sentence.
+    pub fn of(program: &'a Path, plan: &Plan) -> Result<Self, String> {
+        let payload = match way::any_ssh(plan) {
+            true => Payload::find(program).map_err(|error| error.to_string())?,
+            false => Payload::default(),
+        };
+        let (cores, privileges) = (cores(&plan.settings)?, privileges(&plan.settings)?);
+        Ok(Self { program, cores, privileges, payload: Arc::new(payload) })
+    }
 }
 
 /// The way to the agent of a host.
-pub fn dial(host: &Host, here: Here<'_>) -> Box<dyn Dial> {
-    Box::new(LocalDial::new(here.program, &host.label, host.workers, here.cores))
+///
+/// # Errors
+/// There is none, in a sentence.
+pub fn dial(host: &Host, here: &Here<'_>) -> Result<Box<dyn Dial>, String> {
+    let cores = here.cores.as_deref();
+    match Way::of(host)? {
+        Way::Local => Ok(Box::new(LocalDial::new(here.program, &host.label, host.workers, cores))),
+        Way::Ssh => {
+            let host = SshHost::of(host, cores, &here.privileges);
+            Ok(Box::new(SshDial::new(host, Arc::clone(&here.payload))))
+        }
+        Way::Listen => Err(format!("host {}: shell=vdbench is not in this version; use shell=ssh", host.label)),
+    }
 }
 
 /// The cores of `misc=(cpus=0-3)`, as one list; the key may come more than once.
@@ -52,6 +89,23 @@ pub fn cores(settings: &Settings) -> Result<Option<String>, String> {
         }
     }
     Ok((!lists.is_empty()).then(|| lists.join(",")))
+}
+
+/// What goes before the agent's command on hosts that are reached over SSH: `misc=(become="sudo -n")`, in words.
+///
+/// # Errors
+/// More than one such key, or one without a word, in a sentence.
+pub fn privileges(settings: &Settings) -> Result<Vec<String>, String> {
+    let mut asked = settings.misc.iter().filter(|(key, _)| key == "become").map(|(_, value)| value);
+    let words: Vec<String> = match (asked.next(), asked.next()) {
+        (None, _) => return Ok(Vec::new()),
+        (Some(value), None) => value.split_whitespace().map(str::to_owned).collect(),
+        (Some(_), Some(_)) => return Err("misc=(become=…) is there twice".to_owned()),
+    };
+    match words.is_empty() {
+        true => Err("misc=(become=…) needs a command, such as \"sudo -n\"".to_owned()),
+        false => Ok(words),
+    }
 }
 
 /// Starts an agent as a child of this process, see [`LocalDial`]. When its connection breaks all ends.
@@ -78,14 +132,28 @@ pub async fn local(
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::testing::plan;
 
-    fn of(values: &[&str]) -> Result<Option<String>, String> {
+    fn settings(key: &str, values: &[&str]) -> Settings {
         let mut settings = plan(vec![]).settings;
-        settings.misc = values.iter().map(|v| ("cpus".to_owned(), (*v).to_owned())).collect();
-        cores(&settings)
+        settings.misc = values.iter().map(|v| (key.to_owned(), (*v).to_owned())).collect();
+        settings
+    }
+
+    fn of(values: &[&str]) -> Result<Option<String>, String> {
+        cores(&settings("cpus", values))
+    }
+
+    #[test]
+    fn privileges_are_words() {
+        let of = |values: &[&str]| privileges(&settings("become", values));
+        assert_eq!(of(&[]), Ok(vec![]));
+        assert_eq!(of(&["sudo  -n"]), Ok(vec!["sudo".to_owned(), "-n".to_owned()]));
+        assert_eq!(of(&[" "]).unwrap_err(), "misc=(become=…) needs a command, such as \"sudo -n\"");
+        assert_eq!(of(&["sudo", "doas"]).unwrap_err(), "misc=(become=…) is there twice");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! `brunt`: reads Vdbench parameter files and drives storage with them. This crate wires the others together.
 
 mod arguments;
+mod build_command;
 mod calibrate_command;
 mod completions;
 mod console;
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
     let words: Vec<OsString> = words.collect();
     let status = match words.first().and_then(|w| w.to_str()) {
         Some("agent" | "worker") => serve::serve(&words[1..]),
+        Some("build") => build_command::run(&words[1..]),
         Some("plan") => plan_command::run(&Invocation::of(&program), &words[1..]),
         Some("fmt") => fmt_command::run(&words[1..]),
         Some("explain") => explain::run(&words[1..]),

@@ -3,7 +3,8 @@
 use std::hash::{BuildHasher, Hasher};
 use std::io::{self, Write};
 
-use brunt_event::{AbortCause, Compat, Event, Opened, SCHEMA};
+use brunt_event::{AbortCause, Compat, Event, NoticeLevel, Opened, SCHEMA};
+use brunt_master::launch::way::{self, Way};
 use brunt_master::launch::{self, Here};
 use brunt_master::tether::{Crew, Terms};
 use brunt_master::{Fleet, FleetHost, GrpcLink, LinkEvent, Outcome};
@@ -97,7 +98,7 @@ fn execute(
     let mut held = Vec::new();
     let done = runtime.block_on(async {
         let (events, from_agents) = mpsc::channel(EVENTS);
-        let fleet = launch(invocation, &plan, events)?;
+        let fleet = launch(invocation, &plan, session, events)?;
         let options = brunt_master::Options::new(invocation.as_vdbench, session.directory());
         let (control, asked) = mpsc::channel(4);
         *interrupted = signals::watch(control);
@@ -134,6 +135,7 @@ fn give_up(text: &str, invocation: &Invocation, session: &mut Session) -> i32 {
 fn launch(
     invocation: &Invocation,
     plan: &Plan,
+    session: &mut Session,
     events: mpsc::Sender<(usize, LinkEvent)>,
 ) -> Result<Fleet<GrpcLink>, String> {
     let mut hosts = Vec::new();
@@ -141,13 +143,20 @@ fn launch(
         return Ok(Fleet { hosts });
     }
     let program = &invocation.program;
-    let cores = launch::cores(&plan.settings)?;
-    let (here, terms) = (Here { program, cores: cores.as_deref() }, Terms::of(&plan.settings));
+    let (here, terms) = (Here::of(program, plan)?, Terms::of(&plan.settings));
+    for (code, text) in way::notes(plan, &here.payload) {
+        session.emit(Event::Notice { level: NoticeLevel::Note, code: code.to_owned(), text });
+    }
     for (n, host) in plan.hosts.iter().enumerate() {
-        let crew = Crew { label: host.label.clone(), workers: host.workers, cores: cores.clone() };
-        let link = GrpcLink::over(n, crew, launch::dial(host, here), terms, events.clone());
-        let words = |w| format!("{} SlaveJvm -m localhost -l {}", program.display(), host.worker_label(w));
-        hosts.push(FleetHost { link, commands: (0..host.workers).map(words).collect() });
+        let crew = Crew { label: host.label.clone(), workers: host.workers, cores: here.cores.clone() };
+        let dial = launch::dial(host, &here)?;
+        let called = match Way::of(host)? {
+            Way::Local => program.display().to_string(),
+            Way::Ssh | Way::Listen => format!("{} brunt", dial.name()),
+        };
+        let words = |w| format!("{called} SlaveJvm -m localhost -l {}", host.worker_label(w));
+        let commands = (0..host.workers).map(words).collect();
+        hosts.push(FleetHost { link: GrpcLink::over(n, crew, dial, terms, events.clone()), commands });
     }
     Ok(Fleet { hosts })
 }

@@ -11,7 +11,7 @@ use crate::sim;
 use crate::work::{Conduct, Stamps, Wait};
 
 /// All keys, without those of simulated devices.
-const KEYS: [&str; 13] = [
+const KEYS: [&str; 14] = [
     "engine",
     "wait",
     "stamps",
@@ -25,9 +25,10 @@ const KEYS: [&str; 13] = [
     "allow_in_use",
     "overwrite",
     "identity",
+    "become",
 ];
 /// Keys that later versions will follow. A file may have them already.
-const LATER_KEYS: [&str; 2] = ["become", "array_cache"];
+const LATER_KEYS: [&str; 1] = ["array_cache"];
 
 /// The longest latency that `/dev/cpu_dma_latency` takes, µs: "no limit" in `include/linux/pm_qos.h`.
 const LONGEST_LATENCY_US: u32 = 2_000_000_000;
@@ -134,6 +135,9 @@ fn check(key: &Spanned<String>, value: &Spanned<String>, sds: &Sds, log: &mut Lo
     match key.value.as_str() {
         "identity" if !matches!(value.value.as_str(), "warn" | "error") => {
             log.push(Diag::error("misc-value", "identity= is warn or error", value.span));
+        }
+        "become" if value.value.trim().is_empty() => {
+            log.push(Diag::error("misc-value", "become= is a command, such as \"sudo -n\"", value.span));
         }
         "hook_failure" if !matches!(value.value.as_str(), "warn" | "error") => {
             log.push(Diag::error("misc-value", "hook_failure= is warn or error", value.span));
