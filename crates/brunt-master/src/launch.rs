@@ -16,6 +16,7 @@ use crate::dial::{Dial, DialError};
 use crate::grpc::GrpcLink;
 use crate::link::LinkEvent;
 use crate::tether::{Crew, Terms};
+use listen::ListenDial;
 use local::LocalDial;
 use payload::Payload;
 use ssh::{SshDial, SshHost};
@@ -42,6 +43,8 @@ pub struct Here<'a> {
     pub privileges: Vec<String>,
     /// What is copied to hosts; nothing when no host is reached by SSH.
     pub payload: Arc<Payload>,
+    /// The port of agents that listen.
+    pub port: u16,
 }
 
 impl<'a> Here<'a> {
@@ -55,7 +58,7 @@ impl<'a> Here<'a> {
             false => Payload::default(),
         };
         let (cores, privileges) = (cores(&plan.settings)?, privileges(&plan.settings)?);
-        Ok(Self { program, cores, privileges, payload: Arc::new(payload) })
+        Ok(Self { program, cores, privileges, payload: Arc::new(payload), port: listen::DEFAULT_PORT })
     }
 }
 
@@ -71,7 +74,10 @@ pub fn dial(host: &Host, here: &Here<'_>) -> Result<Box<dyn Dial>, String> {
             let host = SshHost::of(host, cores, &here.privileges);
             Ok(Box::new(SshDial::new(host, Arc::clone(&here.payload))))
         }
-        Way::Listen => Err(format!("host {}: shell=vdbench is not in this version; use shell=ssh", host.label)),
+        Way::Listen => match ListenDial::new(host, here.port) {
+            Ok(dial) => Ok(Box::new(dial)),
+            Err(error) => Err(format!("host {}: {error}", host.label)),
+        },
     }
 }
 

@@ -98,7 +98,7 @@ fn execute(
     let mut held = Vec::new();
     let done = runtime.block_on(async {
         let (events, from_agents) = mpsc::channel(EVENTS);
-        let fleet = launch(invocation, &plan, session, events)?;
+        let fleet = launch(invocation, arguments, &plan, session, events)?;
         let options = brunt_master::Options::new(invocation.as_vdbench, session.directory());
         let (control, asked) = mpsc::channel(4);
         *interrupted = signals::watch(control);
@@ -134,6 +134,7 @@ fn give_up(text: &str, invocation: &Invocation, session: &mut Session) -> i32 {
 /// started before the master greets them, all at once.
 fn launch(
     invocation: &Invocation,
+    arguments: &Arguments,
     plan: &Plan,
     session: &mut Session,
     events: mpsc::Sender<(usize, LinkEvent)>,
@@ -143,7 +144,8 @@ fn launch(
         return Ok(Fleet { hosts });
     }
     let program = &invocation.program;
-    let (here, terms) = (Here::of(program, plan)?, Terms::of(&plan.settings));
+    let (mut here, terms) = (Here::of(program, plan)?, Terms::of(&plan.settings));
+    here.port = arguments.port.unwrap_or(here.port);
     for (code, text) in way::notes(plan, &here.payload) {
         session.emit(Event::Notice { level: NoticeLevel::Note, code: code.to_owned(), text });
     }
