@@ -3,6 +3,7 @@
 mod arguments;
 mod build_command;
 mod calibrate_command;
+mod certs_command;
 mod completions;
 mod console;
 mod demo;
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         Some("fmt") => fmt_command::run(&words[1..]),
         Some("explain") => explain::run(&words[1..]),
         Some("calibrate") => calibrate_command::run(&Invocation::of(&program), &words[1..]),
+        Some("certs") => certs_command::run(&words[1..]),
         Some("completions") => completions::run(&words[1..]),
         _ => command(Invocation::of(&program), words),
     };
