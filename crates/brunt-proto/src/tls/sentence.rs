@@ -22,7 +22,7 @@ pub(super) fn fault(role: Role, error: &CertificateError, facts: Option<&Facts>,
         }
         E::Expired => "it has expired".to_owned(),
         E::NotValidYetContext { time, not_before } => format!(
-            "it is valid only from {} on (here it is {}; are the clocks right?)",
+            "it is valid only from {} (here it is {}; are the clocks right?)",
             seconds(not_before.as_secs()),
             seconds(time.as_secs())
         ),
