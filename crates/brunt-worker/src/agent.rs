@@ -3,7 +3,8 @@
 //! `brunt agent --stdio` serves the master, `brunt worker --stdio` serves an agent with several workers; they are the
 //! same but for the number of workers and the lease. The session ([`session`]) may outlive its connection: then work
 //! goes on for the lease ([`lease`]), what is reported is kept ([`ring`]), and a socket waits for the next connection,
-//! to which `brunt agent --attach` is the bridge.
+//! to which `brunt agent --attach` is the bridge. `brunt agent --listen` takes connections from the network and passes
+//! them on to an agent of its own.
 //! When the session ends, work stops at once and [`serve`] returns, after which the process must exit.
 
 mod attach;
@@ -18,6 +19,7 @@ mod host;
 mod latency;
 pub mod lease;
 mod limits;
+mod listen;
 mod meeting;
 mod needs;
 mod options;
@@ -47,6 +49,7 @@ use tokio_stream::wrappers::UnboundedReceiverStream;
 use tonic::transport::Server;
 
 pub use connection::Bytes;
+pub use listen::{Accept, Accepting, ListenError, ListenOptions};
 pub use meeting::{Missing, new_token};
 pub use options::{AgentCommand, AgentOptions, OptionsError};
 
@@ -90,6 +93,9 @@ pub enum AgentError {
     /// The session that was to be joined is not here.
     #[error(transparent)]
     Missing(#[from] Missing),
+    /// The address cannot be served.
+    #[error(transparent)]
+    Listen(#[from] ListenError),
 }
 
 /// Does what the command line says, with the product's engine, on a runtime of its own: for the program's `main`.
@@ -118,6 +124,7 @@ pub async fn run_with(command: AgentCommand, engine: Arc<dyn WorkEngine>) -> Res
     match command {
         AgentCommand::Serve(options) => serve(options, engine).await,
         AgentCommand::Attach { marker } => attach::bridge_stdio(&marker_line(&marker)).await,
+        AgentCommand::Listen(options) => Ok(listen::run(options).await?),
     }
 }
 

@@ -219,6 +219,21 @@ pub fn why_ended(token: &str) -> Option<String> {
     buried_in(&folders(), name_of(token)?)
 }
 
+/// The folder for the socket of an agent that listens, made for this user alone.
+///
+/// # Errors
+/// Sentences.
+pub fn private_folder() -> Result<PathBuf, String> {
+    let mut reasons = Vec::new();
+    for folder in folders() {
+        match make_private(&folder) {
+            Ok(()) => return Ok(folder),
+            Err(reason) => reasons.push(reason),
+        }
+    }
+    Err(reasons.join("; "))
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {

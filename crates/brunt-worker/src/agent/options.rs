@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use brunt_proto::stdio::Keepalive;
 
 use super::cores;
+use super::listen::ListenOptions;
 
 /// How an agent is to be.
 #[derive(Debug, Clone)]
@@ -35,6 +36,8 @@ pub enum AgentCommand {
         /// The client's marker.
         marker: String,
     },
+    /// Take connections from the network.
+    Listen(ListenOptions),
 }
 
 /// An argument that is wrong or missing.
@@ -62,11 +65,15 @@ pub enum OptionsError {
 struct Words {
     stdio: bool,
     attach: bool,
+    listen: Option<String>,
     socket: Option<PathBuf>,
     marker: Option<String>,
     label: Option<String>,
     workers: Option<u32>,
     cores: Vec<usize>,
+    cert: Option<PathBuf>,
+    key: Option<PathBuf>,
+    ca: Option<PathBuf>,
 }
 
 impl AgentCommand {
@@ -75,12 +82,23 @@ impl AgentCommand {
     /// - `--stdio --marker HEX --label NAME [--workers N] [--cores 0-3,8]`
     /// - `--socket PATH --marker HEX [--cores LIST]`, which only an agent that listens uses
     /// - `--attach --marker HEX`
+    /// - `--listen ADDRESS:PORT --cert FILE --key FILE --ca FILE [--cores LIST]`
     ///
     /// # Errors
     /// See [`OptionsError`].
     pub fn from_args(args: impl IntoIterator<Item = String>) -> Result<Self, OptionsError> {
         let program = std::env::current_exe().map_err(|error| OptionsError::Program(error.to_string()))?;
         let words = Words::read(args)?;
+        if let Some(address) = words.listen {
+            return Ok(Self::Listen(ListenOptions {
+                address,
+                cert: words.cert.ok_or(OptionsError::Missing("--cert"))?,
+                key: words.key.ok_or(OptionsError::Missing("--key"))?,
+                ca: words.ca.ok_or(OptionsError::Missing("--ca"))?,
+                cores: words.cores,
+                program,
+            }));
+        }
         if !words.stdio && !words.attach && words.socket.is_none() {
             return Err(OptionsError::Missing("--stdio"));
         }
@@ -105,7 +123,8 @@ impl AgentCommand {
 
 impl Words {
     fn read(args: impl IntoIterator<Item = String>) -> Result<Self, OptionsError> {
-        const VALUED: [&str; 5] = ["--marker", "--label", "--workers", "--cores", "--socket"];
+        const VALUED: [&str; 9] =
+            ["--marker", "--label", "--workers", "--cores", "--socket", "--listen", "--cert", "--key", "--ca"];
         let mut words = Self::default();
         let mut args = args.into_iter();
         while let Some(name) = args.next() {
@@ -127,6 +146,10 @@ impl Words {
             "--marker" => self.marker = Some(value),
             "--label" => self.label = Some(value),
             "--socket" => self.socket = Some(value.into()),
+            "--listen" => self.listen = Some(value),
+            "--cert" => self.cert = Some(value.into()),
+            "--key" => self.key = Some(value.into()),
+            "--ca" => self.ca = Some(value.into()),
             "--workers" => match value.parse() {
                 Ok(workers) if workers > 0 => self.workers = Some(workers),
                 _ => return Err(OptionsError::Value(name, value)),
@@ -159,6 +182,9 @@ mod tests {
         assert_eq!((options.label.as_str(), options.socket), ("", Some("/run/x".into())));
         let AgentCommand::Attach { marker } = parse("--attach --marker ff00").unwrap() else { panic!() };
         assert_eq!(marker, "ff00");
+        let line = "--listen 0.0.0.0:5570 --cert c --key k --ca a";
+        let AgentCommand::Listen(options) = parse(line).unwrap() else { panic!("{line}") };
+        assert_eq!((options.address.as_str(), options.ca), ("0.0.0.0:5570", PathBuf::from("a")));
     }
 
     #[test]
@@ -167,6 +193,7 @@ mod tests {
         assert_eq!(wrong("--label a --marker b"), "`--stdio` is missing");
         assert_eq!(wrong("--stdio --marker b"), "`--label` is missing");
         assert_eq!(wrong("--attach"), "`--marker` is missing");
+        assert_eq!(wrong("--listen 0.0.0.0:5570 --cert c --ca a"), "`--key` is missing");
         assert_eq!(wrong("--stdio --label"), "`--label` needs a value");
         assert_eq!(wrong("--workers 0"), "`--workers` cannot have the value `0`");
         assert_eq!(wrong("--cores 3-1"), "`--cores` cannot have the value `3-1`");
