@@ -61,15 +61,16 @@ impl Lab {
         agent.args(["agent", "--listen", &address.to_string()]);
         agent.arg("--cert").arg(at("agent-hosta.pem")).arg("--key").arg(at("agent-hosta.key"));
         let agent = agent.arg("--ca").arg(at("ca.pem")).stdout(Stdio::null()).stderr(log).spawn().unwrap();
-        let lab = Self { folder, certificates, address, agent };
+        let mut lab = Self { folder, certificates, address, agent };
         lab.await_agent();
         lab
     }
 
     /// A refused connection is the only way in which the system tells that nothing listens yet.
-    fn await_agent(&self) {
+    fn await_agent(&mut self) {
         let began = std::time::Instant::now();
         while TcpStream::connect(self.address).is_err() {
+            assert!(self.agent.try_wait().unwrap().is_none(), "the agent has ended: {}", self.log());
             assert!(began.elapsed() < LIMIT, "the agent does not listen: {}", self.log());
             std::thread::yield_now();
         }
