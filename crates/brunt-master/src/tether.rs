@@ -172,6 +172,9 @@ impl<L: Line> Link<L> {
 
     /// Greets the agent and starts the keeper.
     async fn greet(&self) -> Result<HostHello, LinkError> {
+        if self.is_born() {
+            return Err(self.greeted_before());
+        }
         let cannot = |error: DialError| LinkError::Refused(format!("the agent cannot be started: {error}"));
         self.begin().await.map_err(cannot)?;
         let Some(talk) = self.begun.lock().await.take() else { return Err(self.broken("it is being greeted already")) };
@@ -190,7 +193,7 @@ impl<L: Line> Link<L> {
         };
         let provision = self.provision.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(Provision { events, suspected, log }) = provision else {
-            return Err(self.broken("it has been greeted before"));
+            return Err(self.greeted_before());
         };
         let talk = Arc::new(talk);
         self.shared.state.send_replace(State::Open { number: 1, talk: Arc::clone(&talk) });
@@ -222,6 +225,10 @@ impl<L: Line> Link<L> {
             Ok(Some(how)) => self.broken(&format!("{why}; {} has ended ({how})", self.shared.line.name())),
             Ok(None) | Err(_) => self.broken(why),
         }
+    }
+
+    fn greeted_before(&self) -> LinkError {
+        LinkError::Refused(format!("the agent of host {} has been greeted before", self.shared.label))
     }
 
     fn broken(&self, why: &str) -> LinkError {
@@ -265,7 +272,7 @@ impl<L: Line> Link<L> {
             match &*state.borrow_and_update() {
                 State::Open { number, talk } => return Ok((*number, Arc::clone(talk))),
                 State::Gone(why) => return Err(LinkError::Broken(why.clone())),
-                State::Unborn => return Err(self.broken("it has not been greeted")),
+                State::Unborn => return Err(LinkError::Refused("the agent has not been greeted".to_owned())),
                 State::Away => {}
             }
             // The sender lives as long as this.

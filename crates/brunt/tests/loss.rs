@@ -201,14 +201,11 @@ fn a_host_that_hangs_is_away_and_comes_back_with_all_its_intervals() {
 /// The process that bridges the master to an agent that went on alone.
 fn bridge_of(running: &Running) -> Pid {
     let master = running.child.id();
-    let children = fs::read_to_string(format!("/proc/{master}/task/{master}/children")).unwrap_or_default();
-    let mut pids: Vec<i32> = children.split_whitespace().map(|pid| pid.parse().unwrap()).collect();
-    if pids.is_empty() {
-        // The thread that started it may be another one.
-        for task in fs::read_dir(format!("/proc/{master}/task")).unwrap() {
-            let text = fs::read_to_string(task.unwrap().path().join("children")).unwrap_or_default();
-            pids.extend(text.split_whitespace().map(|pid| pid.parse::<i32>().unwrap()));
-        }
+    // Each thread has its own.
+    let mut pids: Vec<i32> = Vec::new();
+    for task in fs::read_dir(format!("/proc/{master}/task")).unwrap() {
+        let children = fs::read_to_string(task.unwrap().path().join("children")).unwrap_or_default();
+        pids.extend(children.split_whitespace().map(|pid| pid.parse::<i32>().unwrap()));
     }
     let is_bridge = |pid: &i32| {
         let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();

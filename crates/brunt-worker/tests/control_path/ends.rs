@@ -23,6 +23,7 @@ async fn hooks_cannot_reach_the_stream() {
         .filter_map(|entry| std::fs::read_link(entry.unwrap().path()).ok())
         .collect();
     let (link, _events) = launched(1).await;
+    link.hello().await.unwrap();
     let result = link.run_hook("ls -l /proc/$$/fd; readlink /proc/$PPID/fd/0".into()).await.unwrap();
     let open = result.lines.iter().filter_map(|line| line.split_once(" -> "));
     let open = open.map(|(left, to)| (left.rsplit(' ').next().unwrap(), Path::new(to)));
