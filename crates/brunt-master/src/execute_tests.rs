@@ -11,6 +11,7 @@ mod early;
 mod errors;
 mod extras;
 mod hooks;
+mod inspection;
 mod judged;
 mod lost;
 

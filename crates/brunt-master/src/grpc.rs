@@ -130,7 +130,7 @@ impl HostLink for GrpcLink {
 
     async fn inspect(&self, queries: Vec<LunQuery>) -> Result<HostFacts, LinkError> {
         let wanted = queries.len();
-        let request = v1::InspectRequest { luns: queries.into_iter().map(Into::into).collect() };
+        let request = v1::InspectRequest { luns: queries.into_iter().map(Into::into).collect(), ..Default::default() };
         let reply = self.client.clone().inspect(request).await.map_err(|status| self.failed(status))?.into_inner();
         let luns = reply.luns.into_iter().map(TryInto::try_into).collect::<Result<Vec<_>, WireError>>();
         let luns = luns.map_err(|error| self.garbled(&error))?;
@@ -140,7 +140,7 @@ impl HostLink for GrpcLink {
         }
         let engines = reply.engines.map(Into::into).unwrap_or_default();
         let own_error = reply.own_error.map(Into::into);
-        Ok(HostFacts { luns, inventory: reply.inventory, engines, own_error })
+        Ok(HostFacts { luns, inventory: reply.inventory, engines, own_error, machine: reply.machine })
     }
 
     async fn prepare(&self, shares: Vec<Option<WorkerShare>>) -> Result<(), LinkError> {
@@ -175,8 +175,9 @@ impl HostLink for GrpcLink {
         self.client.clone().drop_sd(v1::DropSdRequest { sd }).await.map(drop).map_err(|status| self.failed(status))
     }
 
-    async fn run_hook(&self, command: String) -> Result<HookResult, LinkError> {
-        let request = v1::RunHookRequest { command, ..Default::default() };
+    async fn run_hook(&self, command: String, limit: Option<Duration>) -> Result<HookResult, LinkError> {
+        let limit_ms = limit.map_or(0, |limit| u64::try_from(limit.as_millis()).unwrap_or(u64::MAX));
+        let request = v1::RunHookRequest { command, limit_ms, ..Default::default() };
         let reply = self.client.clone().run_hook(request).await.map_err(|status| self.failed(status))?.into_inner();
         Ok(HookResult { status: reply.status, lines: reply.lines })
     }

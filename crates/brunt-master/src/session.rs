@@ -109,6 +109,11 @@ impl<T, F: Future<Output = Result<T, LinkError>>> Calls<T, F> {
         }
     }
 
+    /// Hosts that have not answered.
+    fn unanswered(&self) -> Vec<usize> {
+        self.running.iter().filter(|(_, future)| future.is_some()).map(|(host, _)| *host).collect()
+    }
+
     fn results(self) -> Vec<(usize, Result<T, LinkError>)> {
         let hosts = self.running.into_iter().map(|(h, _)| h);
         hosts.zip(self.done.into_iter().flatten()).collect()
@@ -218,6 +223,38 @@ impl<'a, L> Session<'a, L> {
             Some(control) => Err(control.into()),
             None => Ok(calls.results()),
         }
+    }
+
+    /// As [`Session::call`]; `late` is told, once, of the hosts that have not answered after that time.
+    ///
+    /// # Errors
+    /// As [`Session::call`].
+    pub(crate) async fn call_naming<T, F>(
+        &mut self,
+        calls: Vec<(usize, F)>,
+        after: Duration,
+        mut late: impl FnMut(&mut Self, &[usize]),
+    ) -> Result<Vec<(usize, Result<T, LinkError>)>, Halt>
+    where
+        F: Future<Output = Result<T, LinkError>>,
+    {
+        if let Some(control) = self.waiting_control.pop_front() {
+            return Err(control.into());
+        }
+        let mut calls = Calls::new(calls);
+        let early = tokio::select! {
+            biased;
+            control = self.finish(&mut calls, None) => Some(control),
+            () = tokio::time::sleep(after) => None,
+        };
+        let control = match early {
+            Some(control) => control,
+            None => {
+                late(self, &calls.unanswered());
+                self.finish(&mut calls, None).await
+            }
+        };
+        control.map_or_else(|| Ok(calls.results()), |control| Err(control.into()))
     }
 
     /// As [`Session::call`], for calls that must be made whatever comes: control is heard afterwards. Waits for answers

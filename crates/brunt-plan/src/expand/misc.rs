@@ -10,7 +10,7 @@ use crate::sim;
 use crate::work::{Conduct, Stamps, Wait};
 
 /// All keys, without those of simulated devices.
-const KEYS: [&str; 10] = [
+const KEYS: [&str; 11] = [
     "engine",
     "wait",
     "stamps",
@@ -18,6 +18,7 @@ const KEYS: [&str; 10] = [
     "cpus",
     "drain",
     "hook_failure",
+    "hook_limit",
     "allow_in_use",
     "overwrite",
     "identity",
