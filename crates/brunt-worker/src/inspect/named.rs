@@ -83,8 +83,11 @@ mod tests {
     const A: &str = "60050768018087a5b000000000000123";
     const B: &str = "60050768018087a5b000000000000124";
 
-    /// A made-up host: its devices with their files, and the links of udev.
-    fn system(devices: &[(&str, &str, &[(&str, &str)])], links: &[(&str, &str)]) -> (tempfile::TempDir, System) {
+    /// Number and name of a device, and its files.
+    type Made<'a> = (&'a str, &'a str, &'a [(&'a str, &'a str)]);
+
+    /// A made-up host: its devices, and the links of udev.
+    fn system(devices: &[Made<'_>], links: &[(&str, &str)]) -> (tempfile::TempDir, System) {
         let root = tempfile::tempdir().unwrap();
         let (sys, dev) = (root.path().join("sys"), root.path().join("dev"));
         fs::create_dir_all(sys.join("dev/block")).unwrap();
