@@ -47,6 +47,9 @@ pub enum DialError {
 /// A dialing that is under way.
 pub type Dialing<'a> = Pin<Box<dyn Future<Output = Result<Dialed, DialError>> + Send + 'a>>;
 
+/// The end of an agent, which is awaited.
+pub type Ending<'a> = Pin<Box<dyn Future<Output = Option<String>> + Send + 'a>>;
+
 /// A way to one host's agent.
 pub trait Dial: Debug + Send + Sync {
     /// Connects. Lines that are not of the protocol go to `log`: chatter of a login, standard error.
@@ -54,4 +57,13 @@ pub trait Dial: Debug + Send + Sync {
 
     /// How this way is called in messages: `ssh user@host`, `this machine`, `host:port`.
     fn name(&self) -> String;
+
+    /// Waits until the agent that was begun has ended, and says how; `None` at once where that cannot be seen from
+    /// here.
+    fn agent_ended(&self) -> Ending<'_> {
+        Box::pin(std::future::ready(None))
+    }
+
+    /// Gives the agent up: it is killed where that can be done from here. Elsewhere its lease ends it.
+    fn abandon(&self) {}
 }

@@ -5,6 +5,7 @@ use brunt_plan::plan::Rate;
 
 use crate::testing::{Stage, plan, run, whole};
 
+mod away;
 mod control;
 mod curves;
 mod early;

@@ -81,24 +81,17 @@ impl<L: HostLink> Session<'_, L> {
 
     async fn run_on_hosts(&mut self, what: &str, command: &str, to: HookDestination) -> Result<(), Halt> {
         let (fleet, limit) = (self.fleet, self.rules.hook_limit);
-        let there = self.hosts_that_are_there();
-        let hosts = there.iter().filter_map(|h| Some((*h, fleet.hosts.get(*h)?)));
+        let hosts = fleet.hosts.iter().enumerate().filter(|(h, _)| !self.is_host_lost(*h));
         let patience = limit.map_or(Duration::MAX, |limit| limit + GRACE);
-        let calls = hosts.map(|(h, host)| (h, within(patience, host.link.run_hook(command.to_owned(), limit))));
+        let calls: Vec<_> =
+            hosts.map(|(h, host)| (h, within(patience, host.link.run_hook(command.to_owned(), limit)))).collect();
         let name_slow = |session: &mut Self, slow: &[usize]| session.name_slow(what, slow, SLOW, limit);
-        let results = self.call_naming(calls.collect(), SLOW, name_slow).await?;
+        let results = self.call_naming(calls, SLOW, name_slow).await?;
         let done = results
             .into_iter()
             .map(|(h, result)| Done { place: self.layout.host_label(h).to_owned(), result })
             .collect();
         self.hook_done(what, command, to, done)
-    }
-
-    /// Hosts that are not lost with all their workers.
-    fn hosts_that_are_there(&self) -> Vec<usize> {
-        let is_there =
-            |h: &usize| self.layout.of_host(*h).any(|worker| !self.lost.get(worker).copied().unwrap_or(true));
-        (0..self.layout.hosts()).filter(is_there).collect()
     }
 
     /// Tells what came of a command, and of all places together where it failed.
@@ -154,15 +147,8 @@ fn destination(output: HookOutput) -> HookDestination {
 
 /// Runs a command with `/bin/sh -c` here, as agents do: it ends with us, what it leaves in the background does not.
 async fn shell(command: String, limit: Option<Duration>) -> Result<HookResult, LinkError> {
-    let run = brunt_proto::shell::run(&command);
-    let reply = match limit {
-        None => run.await,
-        // Given up, it is killed with what it has started.
-        Some(limit) => match tokio::time::timeout(limit, run).await {
-            Ok(reply) => reply,
-            Err(_) => return Err(LinkError::Refused(format!("killed after {} seconds (hook_limit)", limit.as_secs()))),
-        },
-    };
-    let reply = reply.map_err(|e| LinkError::Refused(format!("/bin/sh cannot be started: {e}")))?;
+    let reply = brunt_proto::shell::run_within(&command, limit)
+        .await
+        .map_err(|e| LinkError::Refused(format!("/bin/sh cannot be started: {e}")))?;
     Ok(HookResult { status: reply.status, lines: reply.lines })
 }

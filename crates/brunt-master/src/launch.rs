@@ -1,16 +1,17 @@
 //! Starting agents.
 
+pub mod local;
+
 use std::path::Path;
 
-use brunt_plan::plan::Settings;
-use brunt_proto::stdio::{Keepalive, StartError, start};
+use brunt_plan::plan::{Host, Settings};
 use tokio::sync::mpsc;
 
+use crate::dial::{Dial, DialError};
 use crate::grpc::GrpcLink;
 use crate::link::LinkEvent;
-
-/// Lines of an agent that may wait for the master before the agent waits.
-const LINES: usize = 256;
+use crate::tether::{Crew, Terms};
+use local::LocalDial;
 
 /// Why an agent could not be started.
 #[derive(Debug, thiserror::Error)]
@@ -19,7 +20,21 @@ pub struct LaunchError {
     /// Label of the host.
     pub label: String,
     /// Why.
-    pub source: StartError,
+    pub source: DialError,
+}
+
+/// What this machine gives to the ways to its agents.
+#[derive(Debug, Clone, Copy)]
+pub struct Here<'a> {
+    /// Our own program.
+    pub program: &'a Path,
+    /// The list of [`cores`] where workers shall stay.
+    pub cores: Option<&'a str>,
+}
+
+/// The way to the agent of a host.
+pub fn dial(host: &Host, here: Here<'_>) -> Box<dyn Dial> {
+    Box::new(LocalDial::new(here.program, &host.label, host.workers, here.cores))
 }
 
 /// The cores of `misc=(cpus=0-3)`, as one list; the key may come more than once.
@@ -38,8 +53,7 @@ pub fn cores(settings: &Settings) -> Result<Option<String>, String> {
     Ok((!lists.is_empty()).then(|| lists.join(",")))
 }
 
-/// Starts an agent as a child of this process: `program agent --stdio --label L --workers N [--cores LIST] --marker
-/// HEX`, with the protocol on its standard input and output. It is killed when the link is dropped.
+/// Starts an agent as a child of this process, see [`LocalDial`]. When its connection breaks all ends.
 ///
 /// `host` is the number that goes with every event, `cores` the list of [`cores`] where its workers shall stay.
 ///
@@ -53,13 +67,11 @@ pub async fn local(
     cores: Option<&str>,
     events: mpsc::Sender<(usize, LinkEvent)>,
 ) -> Result<GrpcLink, LaunchError> {
-    let workers = workers.to_string();
-    let mut arguments = vec!["agent", "--stdio", "--label", label, "--workers", &workers];
-    arguments.extend(cores.iter().flat_map(|list| ["--cores", list]));
-    let (log, lines) = mpsc::channel(LINES);
-    let link = GrpcLink::prepare(host, label, lines, events);
-    match start(program, arguments, Keepalive::default(), log).await {
-        Ok(started) => Ok(link.connect(started)),
+    let dial = Box::new(LocalDial::new(program, label, workers, cores));
+    let crew = Crew { label: label.to_owned(), workers, cores: cores.map(str::to_owned) };
+    let link = GrpcLink::over(host, crew, dial, Terms::NONE, events);
+    match link.begin().await {
+        Ok(()) => Ok(link),
         Err(source) => Err(LaunchError { label: label.to_owned(), source }),
     }
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use brunt_plan::plan::Settings;
+use brunt_plan::plan::{OnLoss, Settings};
 use brunt_plan::work::LunFacts;
 
 use crate::idle::IdleRule;
@@ -51,6 +51,8 @@ pub(crate) struct Rules {
     pub(crate) hook_limit: Option<Duration>,
     /// The hook that failed and was let pass: what comes after it is not what was asked for.
     pub(crate) failed_hook: Option<String>,
+    /// Runs go on without lost workers.
+    pub(crate) goes_on_without_lost: bool,
     /// How long outstanding I/O is waited for.
     pub(crate) drain_limit: Duration,
     /// Whether `misc=(drain=)` says so.
@@ -91,6 +93,7 @@ impl Rules {
             hook_failure_warns,
             hook_limit,
             failed_hook: None,
+            goes_on_without_lost: settings.fleet.on_loss == OnLoss::Continue,
             drain_limit,
             drain_given: misc("drain").is_some(),
             idle: IdleRule::parse(&settings.timeout)?,

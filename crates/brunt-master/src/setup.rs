@@ -6,15 +6,12 @@ use brunt_event::{AbortCause, Event};
 use brunt_plan::plan::Plan;
 use brunt_plan::work::{HostTraits, LunFacts};
 use brunt_plan::{Resolved, SetupKind, SetupProblem};
-use tokio::time::timeout;
 
 use crate::engines;
-use crate::link::{HostFacts, HostHello, HostLink, LinkError};
+use crate::link::{HostFacts, HostLink};
 use crate::session::{Halt, Session};
 use crate::slow::within;
 
-/// How long an agent may take to answer the greeting.
-const HELLO_LIMIT: Duration = Duration::from_secs(120);
 /// How long a host may take to look at its luns: longer than it waits for those itself.
 const INSPECT_LIMIT: Duration = Duration::from_secs(60);
 /// A host that lets the others wait so long is named.
@@ -98,22 +95,6 @@ impl<L: HostLink> Session<'_, L> {
         }
     }
 
-    async fn greet(&mut self) -> Result<(), Halt> {
-        let fleet = self.fleet;
-        let hosts = fleet.hosts.iter().enumerate();
-        let hellos = hosts.map(|(h, host)| (h, hello(&host.link))).collect();
-        let answers = self.call(hellos).await?;
-        for (h, answer) in &answers {
-            for (worker, pid) in self.layout.of_host(*h).zip(answer.iter().flat_map(|a| &a.worker_pids)) {
-                let master_pid = std::process::id();
-                self.emit(Event::WorkerConnected { worker: worker as u32, pid: *pid, master_pid });
-            }
-        }
-        self.all_agents("hello", answers)?;
-        self.emit(Event::WorkersConnected);
-        Ok(())
-    }
-
     /// What the hosts say of their luns and of themselves, all asked at the same time, and the problem of each that did
     /// not answer.
     async fn inspect(&mut self, plan: &Plan) -> Result<(Vec<Vec<LunFacts>>, Vec<HostTraits>, Vec<SetupProblem>), Halt> {
@@ -149,16 +130,6 @@ impl<L: HostLink> Session<'_, L> {
         Ok((luns, traits, absent))
     }
 
-    /// All answers of a set-up call, where any failure is one of the set-up.
-    fn all_agents<T>(&mut self, what: &str, answers: Vec<(usize, Result<T, LinkError>)>) -> Result<Vec<T>, Halt> {
-        self.catch_up();
-        let one = |(h, answer): (usize, Result<T, LinkError>)| {
-            let label = self.layout.host_label(h);
-            answer.map_err(|e| Halt::abort(AbortCause::Setup, format!("host={label}: {what}: {e}")))
-        };
-        answers.into_iter().map(one).collect()
-    }
-
     fn announce_formats(&mut self, resolved: &Resolved) {
         let numbers = self.numbers.clone();
         for need in &resolved.formats {
@@ -167,9 +138,4 @@ impl<L: HostLink> Session<'_, L> {
             }
         }
     }
-}
-
-async fn hello<L: HostLink>(link: &L) -> Result<HostHello, LinkError> {
-    let silent = || LinkError::Broken(format!("nothing came within {} seconds", HELLO_LIMIT.as_secs()));
-    timeout(HELLO_LIMIT, link.hello()).await.unwrap_or_else(|_| Err(silent()))
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use brunt_event::{Event, RateText};
 use brunt_parm::ast::{Arrivals, DataErrors, HistogramSpec};
 use brunt_plan::engine::Asked;
-use brunt_plan::plan::{Host, Plan, Rate, Run, RunKind, Sd, Settings, Workload};
+use brunt_plan::plan::{FleetRules, Host, Plan, Rate, Run, RunKind, Sd, Settings, Workload};
 use brunt_plan::work::{
     Conduct, IoErrorKind, IoFailure, LunFacts, LunKind, LunQuery, OpenFlag, Seek, WorkerEvent, WorkerShare, Xfer,
 };
@@ -91,11 +91,11 @@ impl HostLink for FakeAgent {
         }
     }
 
-    async fn start(&self, _delay: Duration) -> Result<(), LinkError> {
+    async fn start(&self, _delay: Duration) -> Result<Duration, LinkError> {
         self.called("start".into());
         let start = std::mem::take(&mut self.current.lock().unwrap().start);
         self.send(start);
-        Ok(())
+        Ok(Duration::from_micros(7))
     }
 
     async fn stop(&self, after: Option<u32>) -> Result<(), LinkError> {
@@ -166,6 +166,8 @@ pub(crate) struct Stage {
     pub(crate) answer: Answer,
     /// Controls that are sent with the event that begins so in short.
     pub(crate) controls: Vec<(&'static str, Control)>,
+    /// What links say so many milliseconds behind the beginning, by host.
+    pub(crate) later: Vec<(u64, usize, LinkEvent)>,
     /// Called with each event, before it is kept.
     pub(crate) watch: Box<dyn FnMut(&Event)>,
 }
@@ -195,6 +197,7 @@ impl Stage {
             mute: Vec::new(),
             answer: Arc::new(|_, query| facts(query.sd)),
             controls: Vec::new(),
+            later: Vec::new(),
             watch: Box::new(|_| {}),
         }
     }
@@ -220,6 +223,14 @@ impl Stage {
             },
         };
         let fleet = Fleet { hosts: hosts.map(agent).collect() };
+        for (ms, host, event) in self.later {
+            let events = events.clone();
+            tokio::spawn(async move {
+                tokio::time::sleep(Duration::from_millis(ms)).await;
+                // The execution may be over by then.
+                let _ = events.send((host, event)).await;
+            });
+        }
         let mut seen = Vec::new();
         let outcome = {
             let mut sink = |event: Event| {
@@ -412,6 +423,7 @@ fn settings() -> Settings {
         misc: vec![],
         engine: Asked::Auto,
         conduct: Conduct::default(),
+        fleet: FleetRules::default(),
         seed: 1,
         unsupported: vec![],
     }

@@ -2,14 +2,15 @@
 //!
 //! [`v1`] is generated from `proto/brunt/v1/agent.proto`, which documents every field. The modules
 //! beside it convert: `From` towards the wire, `TryFrom` from it, since what comes over a wire may lack
-//! anything. [`stdio`] is how both ends meet over the standard streams of a child process, [`shell`] how either
-//! runs a command for the user.
+//! anything. [`stdio`] is how both ends meet over the standard streams of a child process, [`tls`] how they
+//! do over a network without SSH, [`shell`] how either runs a command for the user.
 
 mod convert;
 pub mod error;
 pub mod lines;
 pub mod shell;
 pub mod stdio;
+pub mod tls;
 
 /// Generated messages, client and server.
 #[allow(missing_docs, clippy::all, clippy::unwrap_used)]

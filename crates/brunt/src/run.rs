@@ -4,7 +4,9 @@ use std::hash::{BuildHasher, Hasher};
 use std::io::{self, Write};
 
 use brunt_event::{AbortCause, Compat, Event, Opened, SCHEMA};
-use brunt_master::{Fleet, FleetHost, LinkEvent, Outcome, launch};
+use brunt_master::launch::{self, Here};
+use brunt_master::tether::{Crew, Terms};
+use brunt_master::{Fleet, FleetHost, GrpcLink, LinkEvent, Outcome};
 use brunt_plan::plan::Plan;
 use brunt_report::Directory;
 use tokio::sync::mpsc;
@@ -95,7 +97,7 @@ fn execute(
     let mut held = Vec::new();
     let done = runtime.block_on(async {
         let (events, from_agents) = mpsc::channel(EVENTS);
-        let fleet = launch(invocation, &plan, events).await?;
+        let fleet = launch(invocation, &plan, events)?;
         let options = brunt_master::Options::new(invocation.as_vdbench, session.directory());
         let (control, asked) = mpsc::channel(4);
         *interrupted = signals::watch(control);
@@ -127,22 +129,23 @@ fn give_up(text: &str, invocation: &Invocation, session: &mut Session) -> i32 {
     exit::of_abort(AbortCause::Setup, invocation.as_vdbench)
 }
 
-/// Starts one agent per host, unless the plan is not for this version, which the master then says.
-async fn launch(
+/// The ways to the agents of all hosts, unless the plan is not for this version, which the master then says. Nothing is
+/// started before the master greets them, all at once.
+fn launch(
     invocation: &Invocation,
     plan: &Plan,
     events: mpsc::Sender<(usize, LinkEvent)>,
-) -> Result<Fleet<brunt_master::GrpcLink>, String> {
+) -> Result<Fleet<GrpcLink>, String> {
     let mut hosts = Vec::new();
     if !brunt_master::refusals(plan).is_empty() {
         return Ok(Fleet { hosts });
     }
     let program = &invocation.program;
     let cores = launch::cores(&plan.settings)?;
+    let (here, terms) = (Here { program, cores: cores.as_deref() }, Terms::of(&plan.settings));
     for (n, host) in plan.hosts.iter().enumerate() {
-        let cores = cores.as_deref();
-        let link = launch::local(program, n, &host.label, host.workers, cores, events.clone()).await;
-        let link = link.map_err(|e| e.to_string())?;
+        let crew = Crew { label: host.label.clone(), workers: host.workers, cores: cores.clone() };
+        let link = GrpcLink::over(n, crew, launch::dial(host, here), terms, events.clone());
         let words = |w| format!("{} SlaveJvm -m localhost -l {}", program.display(), host.worker_label(w));
         hosts.push(FleetHost { link, commands: (0..host.workers).map(words).collect() });
     }

@@ -69,13 +69,13 @@ impl HostLink for Player {
         Ok(())
     }
 
-    async fn start(&self, _delay: Duration) -> Result<(), LinkError> {
+    async fn start(&self, _delay: Duration) -> Result<Duration, LinkError> {
         for (worker, share) in self.shares.lock().unwrap().iter().enumerate() {
             if let Some(share) = share {
                 self.play(worker as u32, share);
             }
         }
-        Ok(())
+        Ok(Duration::ZERO)
     }
 
     async fn stop(&self, _after: Option<u32>) -> Result<(), LinkError> {

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use brunt_master::grpc::GrpcLink;
-use brunt_master::launch;
+use brunt_master::launch::{self, local::LocalDial};
 use brunt_master::link::{HostLink, LinkError, LinkEvent};
+use brunt_master::tether::{Crew, Terms};
 use brunt_plan::work::{WorkerEvent, WorkerShare};
 use brunt_proto::stdio::{self, Keepalive};
 use nix::sys::signal::{Signal, kill};
@@ -123,12 +124,11 @@ async fn an_agent_whose_stream_ends_stops_and_ends() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_frozen_agent_is_lost_after_its_probes() {
-    let (log, lines) = mpsc::channel(64);
     let (sender, mut events) = mpsc::channel(16);
-    let link = GrpcLink::prepare(3, "hosta", lines, sender);
     let keepalive = Keepalive { interval: Duration::from_millis(300), timeout: Duration::from_secs(2) };
-    let arguments = ["agent", "--stdio", "--label", "hosta"];
-    let link = link.connect(stdio::start(&agent(), arguments, keepalive, log).await.unwrap());
+    let dial = LocalDial::new(&agent(), "hosta", 1, None).keepalive(keepalive);
+    let crew = Crew { label: "hosta".into(), workers: 1, cores: None };
+    let link = GrpcLink::over(3, crew, Box::new(dial), Terms::NONE, sender);
     let leash = Leash::new();
     let (pids, held) = at_work(&link, &mut events, &leash, 1).await;
     signal(pids[0], Signal::SIGSTOP);
