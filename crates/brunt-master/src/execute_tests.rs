@@ -12,6 +12,7 @@ mod early;
 mod errors;
 mod extras;
 mod hooks;
+mod inspection;
 mod judged;
 mod lost;
 

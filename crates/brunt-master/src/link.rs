@@ -30,10 +30,12 @@ pub struct HostFacts {
     pub engines: EngineSupport,
     /// What it adds to a measurement; `None` where no lun is real.
     pub own_error: Option<OwnError>,
+    /// Names the running kernel ([`brunt_plan::work::HostTraits::machine`]).
+    pub machine: Option<String>,
 }
 
 /// Result of a hook command.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct HookResult {
     /// Exit status; `None`: killed by a signal.
     pub status: Option<i32>,
@@ -155,11 +157,15 @@ pub trait HostLink: Send + Sync {
     /// No answer.
     fn drop_sd(&self, sd: u32) -> impl Future<Output = Result<(), LinkError>> + Send;
 
-    /// Runs a command with `/bin/sh -c` on the host.
+    /// Runs a command with `/bin/sh -c` on the host; after `limit` it is killed with what it has started.
     ///
     /// # Errors
     /// The command could not be started, or no answer.
-    fn run_hook(&self, command: String) -> impl Future<Output = Result<HookResult, LinkError>> + Send;
+    fn run_hook(
+        &self,
+        command: String,
+        limit: Option<Duration>,
+    ) -> impl Future<Output = Result<HookResult, LinkError>> + Send;
 
     /// Ends workers and agent.
     ///

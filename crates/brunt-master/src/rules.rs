@@ -47,6 +47,10 @@ pub(crate) struct Rules {
     pub(crate) as_vdbench: bool,
     /// A hook that fails only warns.
     pub(crate) hook_failure_warns: bool,
+    /// How long a hook may take; `None`: as long as it likes, since it may copy a whole array.
+    pub(crate) hook_limit: Option<Duration>,
+    /// The hook that failed and was let pass: what comes after it is not what was asked for.
+    pub(crate) failed_hook: Option<String>,
     /// Runs go on without lost workers.
     pub(crate) goes_on_without_lost: bool,
     /// How long outstanding I/O is waited for.
@@ -75,12 +79,20 @@ impl Rules {
             Some("error") => false,
             Some(text) => return Err(format!("misc=(hook_failure={text}) is neither warn nor error")),
         };
+        let hook_limit = match misc("hook_limit") {
+            None => None,
+            Some(text) => Some(duration(text).ok_or_else(|| {
+                format!("misc=(hook_limit={text}) is not a time above 0 in seconds, or with s, m or h")
+            })?),
+        };
         Ok(Self {
             output: options.output.display().to_string(),
             shutdown_file: options.shutdown_file.clone(),
             start_delay: options.start_delay,
             as_vdbench: options.as_vdbench,
             hook_failure_warns,
+            hook_limit,
+            failed_hook: None,
             goes_on_without_lost: settings.fleet.on_loss == OnLoss::Continue,
             drain_limit,
             drain_given: misc("drain").is_some(),
@@ -103,6 +115,17 @@ impl Rules {
     }
 }
 
+/// Reads `90`, `90s`, `10m`, `2h`.
+fn duration(text: &str) -> Option<Duration> {
+    let (number, factor) = match text.char_indices().last()? {
+        (at, 's') => (text.get(..at)?, 1),
+        (at, 'm') => (text.get(..at)?, 60),
+        (at, 'h') => (text.get(..at)?, 3600),
+        _ => (text, 1),
+    };
+    number.parse::<u64>().ok()?.checked_mul(factor).filter(|seconds| *seconds > 0).map(Duration::from_secs)
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
@@ -123,5 +146,21 @@ mod tests {
         assert_eq!([limit(None, &[]), limit(None, &[None, Some(30)])], [180, 180]);
         assert_eq!(limit(None, &[Some(30), Some(90), None]), 360);
         assert_eq!([limit(Some("2"), &[Some(90)]), limit(Some("600s"), &[])], [2, 600]);
+    }
+
+    #[test]
+    fn hooks_have_the_time_that_is_written() {
+        let of = |value: Option<&str>| {
+            let mut settings = plan(vec![]).settings;
+            settings.misc.extend(value.map(|value| ("hook_limit".to_owned(), value.to_owned())));
+            Rules::new(&Options::new(false, "/out"), &settings)
+                .map(|rules| rules.hook_limit.map(|limit| limit.as_secs()))
+        };
+        assert_eq!([of(None), of(Some("90"))], [Ok(None), Ok(Some(90))]);
+        assert_eq!([of(Some("90s")), of(Some("10m")), of(Some("2h"))], [Ok(Some(90)), Ok(Some(600)), Ok(Some(7200))]);
+        for wrong in ["0", "", "m", "-1", "1d"] {
+            let text = format!("misc=(hook_limit={wrong}) is not a time above 0 in seconds, or with s, m or h");
+            assert_eq!(of(Some(wrong)), Err(text));
+        }
     }
 }

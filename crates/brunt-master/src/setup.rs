@@ -1,13 +1,21 @@
 //! Before the first run: greeting the agents, and asking all hosts about their devices before anything is written.
 
+use std::time::Duration;
+
 use brunt_event::{AbortCause, Event};
 use brunt_plan::plan::Plan;
-use brunt_plan::work::{EngineSupport, LunFacts};
+use brunt_plan::work::{HostTraits, LunFacts};
 use brunt_plan::{Resolved, SetupKind, SetupProblem};
 
 use crate::engines;
-use crate::link::{HostFacts, HostLink, LinkError};
+use crate::link::{HostFacts, HostLink};
 use crate::session::{Halt, Session};
+use crate::slow::within;
+
+/// How long a host may take to look at its luns: longer than it waits for those itself.
+const INSPECT_LIMIT: Duration = Duration::from_secs(60);
+/// A host that lets the others wait so long is named.
+const SLOW: Duration = Duration::from_secs(10);
 
 /// Why no run is possible.
 #[derive(Debug)]
@@ -47,17 +55,22 @@ fn words(problem: &SetupProblem, as_vdbench: bool) -> String {
 }
 
 impl<L: HostLink> Session<'_, L> {
-    /// Announces the workers, greets all agents and asks them about their devices.
+    /// Announces the workers, greets all agents and asks them about their devices, all at the same time. What is wrong on
+    /// any host is told of all of them together.
     ///
     /// # Errors
-    /// An agent of another version or without an answer, problems of devices, an interrupt.
+    /// Agents of another version or without an answer, problems of devices, an interrupt.
     pub(crate) async fn set_up(&mut self, plan: Plan) -> Result<Resolved, SetupEnd> {
         self.announce_workers();
         self.greet().await?;
         self.emit(Event::QueryStarted);
-        let (facts, engines) = self.inspect(&plan).await?;
+        let (facts, hosts, absent) = self.inspect(&plan).await?;
         self.rules.wait_for_devices(facts.iter().flatten());
-        let resolved = plan.resolve(&facts, &engines).map_err(SetupEnd::Problems)?;
+        let resolved = match plan.resolve(&facts, &hosts) {
+            Ok(resolved) if absent.is_empty() => resolved,
+            Ok(_) => return Err(SetupEnd::Problems(absent)),
+            Err(problems) => return Err(SetupEnd::Problems([absent, problems].concat())),
+        };
         let used = self.numbers.sds.iter().zip(&resolved.sd_sizes).filter(|(number, _)| number.is_some());
         let sd_sizes = used.map(|(_, size)| *size).collect();
         self.emit(Event::QueryCompleted { sd_sizes });
@@ -67,6 +80,7 @@ impl<L: HostLink> Session<'_, L> {
             self.emit(Event::Engines { choices });
         }
         self.plan_notices(&resolved.notices);
+        self.look_for_hooks(&resolved.plan).await?;
         Ok(resolved)
     }
 
@@ -81,35 +95,39 @@ impl<L: HostLink> Session<'_, L> {
         }
     }
 
-    /// What the hosts say of their luns, and which back ends they have.
-    async fn inspect(&mut self, plan: &Plan) -> Result<(Vec<Vec<LunFacts>>, Vec<EngineSupport>), Halt> {
+    /// What the hosts say of their luns and of themselves, all asked at the same time, and the problem of each that did
+    /// not answer.
+    async fn inspect(&mut self, plan: &Plan) -> Result<(Vec<Vec<LunFacts>>, Vec<HostTraits>, Vec<SetupProblem>), Halt> {
         let fleet = self.fleet;
         let hosts = fleet.hosts.iter().enumerate();
-        let queries = hosts.map(|(h, host)| (h, host.link.inspect(plan.lun_queries(h)))).collect();
-        let answers: Vec<(usize, Result<HostFacts, LinkError>)> = self.call(queries).await?;
-        let facts = self.all_agents("inspect", answers)?;
-        let (mut luns, mut support) = (Vec::with_capacity(facts.len()), Vec::with_capacity(facts.len()));
-        for (h, HostFacts { luns: l, inventory, engines, own_error }) in facts.into_iter().enumerate() {
+        let queries = hosts.map(|(h, host)| (h, within(INSPECT_LIMIT, host.link.inspect(plan.lun_queries(h)))));
+        let name_slow =
+            |session: &mut Self, slow: &[usize]| session.name_slow("inspect", slow, SLOW, Some(INSPECT_LIMIT));
+        let answers = self.call_naming(queries.collect(), SLOW, name_slow).await?;
+        self.catch_up();
+        let mut luns = vec![Vec::new(); fleet.hosts.len()];
+        let mut traits = vec![HostTraits { silent: true, ..HostTraits::default() }; fleet.hosts.len()];
+        let mut absent = Vec::new();
+        for (h, answer) in answers {
+            let facts = match answer {
+                Ok(facts) => facts,
+                Err(error) => {
+                    let text = format!("host={}: inspect: {error}", self.layout.host_label(h));
+                    absent.push(SetupProblem { kind: SetupKind::Setup, text, vdbench: None, span: None });
+                    continue;
+                }
+            };
+            let HostFacts { luns: of_host, inventory, engines, own_error, machine } = facts;
             if !inventory.is_empty() {
                 self.emit(Event::HostConfig { host: h as u32, text: inventory });
             }
             if let Some(error) = own_error {
                 self.emit(Event::OwnError { host: h as u32, error: Box::new(error) });
             }
-            luns.push(l);
-            support.push(engines);
+            luns[h] = of_host;
+            traits[h] = HostTraits { engines, machine, silent: false };
         }
-        Ok((luns, support))
-    }
-
-    /// All answers of a set-up call, where any failure is one of the set-up.
-    fn all_agents<T>(&mut self, what: &str, answers: Vec<(usize, Result<T, LinkError>)>) -> Result<Vec<T>, Halt> {
-        self.catch_up();
-        let one = |(h, answer): (usize, Result<T, LinkError>)| {
-            let label = self.layout.host_label(h);
-            answer.map_err(|e| Halt::abort(AbortCause::Setup, format!("host={label}: {what}: {e}")))
-        };
-        answers.into_iter().map(one).collect()
+        Ok((luns, traits, absent))
     }
 
     fn announce_formats(&mut self, resolved: &Resolved) {

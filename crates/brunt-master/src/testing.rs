@@ -31,6 +31,9 @@ pub(crate) struct Script {
     pub(crate) refuse: Option<String>,
 }
 
+/// What a host says of a lun.
+pub(crate) type Answer = Arc<dyn Fn(usize, &LunQuery) -> LunFacts + Send + Sync>;
+
 /// An agent that plays scripts.
 pub(crate) struct FakeAgent {
     host: usize,
@@ -42,6 +45,9 @@ pub(crate) struct FakeAgent {
     hook_status: i32,
     /// Never answers a stop.
     deaf: bool,
+    /// Never answers an inspection.
+    mute: bool,
+    answer: Answer,
     calls: Calls,
     events: mpsc::Sender<(usize, LinkEvent)>,
 }
@@ -68,7 +74,10 @@ impl HostLink for FakeAgent {
 
     async fn inspect(&self, queries: Vec<LunQuery>) -> Result<HostFacts, LinkError> {
         self.called("inspect".into());
-        let luns = queries.iter().map(|q| facts(q.sd)).collect();
+        if self.mute {
+            std::future::pending::<()>().await;
+        }
+        let luns = queries.iter().map(|q| (self.answer)(self.host, q)).collect();
         Ok(HostFacts { luns, inventory: "machine".into(), ..HostFacts::default() })
     }
 
@@ -109,8 +118,9 @@ impl HostLink for FakeAgent {
         if self.deaf { Err(LinkError::Broken("it is deaf".into())) } else { Ok(()) }
     }
 
-    async fn run_hook(&self, command: String) -> Result<HookResult, LinkError> {
-        self.called(format!("hook {command}"));
+    async fn run_hook(&self, command: String, limit: Option<Duration>) -> Result<HookResult, LinkError> {
+        let within = limit.map_or_else(String::new, |limit| format!(" within {} s", limit.as_secs()));
+        self.called(format!("hook {command}{within}"));
         Ok(HookResult { status: Some(self.hook_status), lines: vec!["done".into()] })
     }
 
@@ -136,6 +146,8 @@ pub(crate) fn facts(sd: u32) -> LunFacts {
         tags: None,
         refusals: vec![],
         warnings: vec![],
+        path: None,
+        trouble: None,
     }
 }
 
@@ -146,7 +158,12 @@ pub(crate) struct Stage {
     pub(crate) scripts: Vec<Vec<Script>>,
     pub(crate) options: Options,
     pub(crate) hook_status: i32,
+    /// By host, where they differ.
+    pub(crate) hook_statuses: Vec<i32>,
     pub(crate) deaf: bool,
+    /// Hosts that never answer an inspection.
+    pub(crate) mute: Vec<usize>,
+    pub(crate) answer: Answer,
     /// Controls that are sent with the event that begins so in short.
     pub(crate) controls: Vec<(&'static str, Control)>,
     /// What links say so many milliseconds behind the beginning, by host.
@@ -175,7 +192,10 @@ impl Stage {
             scripts,
             options,
             hook_status: 0,
+            hook_statuses: Vec::new(),
             deaf: false,
+            mute: Vec::new(),
+            answer: Arc::new(|_, query| facts(query.sd)),
             controls: Vec::new(),
             later: Vec::new(),
             watch: Box::new(|_| {}),
@@ -194,8 +214,10 @@ impl Stage {
                 workers: h.workers,
                 scripts: Mutex::new(scripts.into()),
                 current: Mutex::default(),
-                hook_status: self.hook_status,
+                hook_status: self.hook_statuses.get(host).copied().unwrap_or(self.hook_status),
                 deaf: self.deaf,
+                mute: self.mute.contains(&host),
+                answer: self.answer.clone(),
                 calls: calls.clone(),
                 events: events.clone(),
             },

@@ -8,8 +8,10 @@
 //!    [`Resolved`], deals each run out as one [`work::WorkerShare`] per worker once the run's rate is known.
 
 mod deal;
+pub mod devices;
 pub mod engine;
 mod expand;
+pub mod identity;
 mod java;
 mod options;
 pub mod plan;

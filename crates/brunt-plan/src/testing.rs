@@ -137,6 +137,8 @@ pub(crate) fn facts(query: &LunQuery, kind: LunKind, size: u64) -> LunFacts {
         tags: None,
         refusals: Vec::new(),
         warnings: Vec::new(),
+        path: None,
+        trouble: None,
     }
 }
 

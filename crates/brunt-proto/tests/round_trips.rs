@@ -270,10 +270,11 @@ prop_compose! {
     fn facts()(sd in any::<u32>(), kind in kind(), size in any::<u64>(), b in any::<[bool; 2]>(),
                identity in option::of(".{0,20}"), block_size in option::of(any::<u32>()),
                timeout_s in option::of(any::<u32>()), refusals in vec(".{0,20}", 0..3), warnings in vec(".{0,20}", 0..3),
-               probed in (option::of(any::<bool>()), option::of(any::<bool>()), option::of(any::<u32>()))) -> LunFacts {
+               probed in (option::of(any::<bool>()), option::of(any::<bool>()), option::of(any::<u32>())),
+               told in (option::of(".{0,20}"), option::of(".{0,20}"))) -> LunFacts {
         LunFacts {
             sd, kind, size, readable: b[0], writable: b[1], identity, block_size, timeout_s, nowait: probed.0,
-            allocated: probed.1, tags: probed.2, refusals, warnings,
+            allocated: probed.1, tags: probed.2, refusals, warnings, path: told.0, trouble: told.1,
         }
     }
 }

@@ -195,6 +195,12 @@ pub const SUBCOMMANDS: &[Subcommand] = &[
         words: Words::Files(&["init", "issue", "show", "--agent", "--master", "--dir", "--days", "--replace"]),
     },
     Subcommand {
+        name: "luns",
+        takes: "[--match MODEL] [--json]",
+        help: "the disks of this machine as SD lines, with what they are and who uses them",
+        words: Words::These(&["--match", "--json"]),
+    },
+    Subcommand {
         name: "completions",
         takes: "bash|zsh|fish",
         help: "print a script that completes options and keywords in that shell",

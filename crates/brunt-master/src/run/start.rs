@@ -115,6 +115,7 @@ impl<'s, L: HostLink> Session<'s, L> {
         let delay = self.start_delay(&hosts).await?;
         let started = run_started(common, dealt, now_ms() + delay.as_millis() as i64);
         self.emit(Event::RunStarted(started));
+        self.remind_of_failed_hook(&dealt.plan.name);
         let fleet = self.fleet;
         let starts = hosts.into_iter().filter_map(|h| Some((h, fleet.hosts.get(h)?.link.start(delay))));
         // Not given up for an interrupt: what has started must be ended in order.

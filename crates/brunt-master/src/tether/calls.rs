@@ -48,7 +48,7 @@ impl<L: Line> HostLink for Link<L> {
 
     async fn inspect(&self, queries: Vec<LunQuery>) -> Result<HostFacts, LinkError> {
         let wanted = queries.len();
-        let request = v1::InspectRequest { luns: queries.into_iter().map(Into::into).collect() };
+        let request = v1::InspectRequest { luns: queries.into_iter().map(Into::into).collect(), list_devices: false };
         let reply = self.call(|talk| {
             let request = request.clone();
             async move { talk.inspect(request).await }
@@ -62,7 +62,7 @@ impl<L: Line> HostLink for Link<L> {
         }
         let engines = reply.engines.map(Into::into).unwrap_or_default();
         let own_error = reply.own_error.map(Into::into);
-        Ok(HostFacts { luns, inventory: reply.inventory, engines, own_error })
+        Ok(HostFacts { luns, inventory: reply.inventory, engines, own_error, machine: reply.machine })
     }
 
     async fn prepare(&self, shares: Vec<Option<WorkerShare>>) -> Result<(), LinkError> {
@@ -116,8 +116,9 @@ impl<L: Line> HostLink for Link<L> {
         self.call(|talk| async move { talk.drop_sd(v1::DropSdRequest { sd }).await }).await.map(drop)
     }
 
-    async fn run_hook(&self, command: String) -> Result<HookResult, LinkError> {
-        let request = v1::RunHookRequest { command, call: self.next_hook(), limit_ms: 0 };
+    async fn run_hook(&self, command: String, limit: Option<Duration>) -> Result<HookResult, LinkError> {
+        let limit_ms = limit.map_or(0, millis);
+        let request = v1::RunHookRequest { command, call: self.next_hook(), limit_ms };
         let reply = self.call(|talk| {
             let request = request.clone();
             async move { talk.run_hook(request).await }

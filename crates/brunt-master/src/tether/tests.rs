@@ -296,7 +296,7 @@ async fn a_call_under_way_is_made_again() {
     let mut bench = bench(LEASE).await;
     bench.far.mood.send_replace(Mood::Silent);
     let link = Arc::clone(&bench.link);
-    let call = tokio::spawn(async move { link.run_hook("failover".into()).await });
+    let call = tokio::spawn(async move { link.run_hook("failover".into(), None).await });
     bench.world.will(Opening::Hangs);
     let _second = bench.world.will_work(2);
     assert_eq!(bench.away().await, "has not answered for 6 seconds");

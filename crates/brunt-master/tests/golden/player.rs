@@ -58,6 +58,8 @@ impl HostLink for Player {
             tags: None,
             refusals: vec![],
             warnings: vec![],
+            path: None,
+            trouble: None,
         };
         Ok(HostFacts { luns: queries.iter().map(facts).collect(), ..HostFacts::default() })
     }
@@ -90,7 +92,7 @@ impl HostLink for Player {
         Ok(())
     }
 
-    async fn run_hook(&self, _command: String) -> Result<HookResult, LinkError> {
+    async fn run_hook(&self, _command: String, _limit: Option<Duration>) -> Result<HookResult, LinkError> {
         Ok(HookResult { status: Some(0), lines: vec![] })
     }
 

@@ -20,6 +20,8 @@ fn lun(kind: LunKind, nowait: Option<bool>, allocated: Option<bool>) -> LunFacts
         tags: None,
         refusals: Vec::new(),
         warnings: Vec::new(),
+        path: None,
+        trouble: None,
     }
 }
 

@@ -22,6 +22,7 @@ const KEYS: [&str; 14] = [
     "retry",
     "on_worker_loss",
     "hook_failure",
+    "hook_limit",
     "allow_in_use",
     "overwrite",
     "identity",

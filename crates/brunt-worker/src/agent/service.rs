@@ -98,21 +98,28 @@ impl Agent for AgentService {
 
     async fn inspect(&self, request: Request<v1::InspectRequest>) -> Result<Response<v1::InspectReply>, Status> {
         self.desk.call(&request)?;
-        let queries: Vec<_> = request.into_inner().luns.into_iter().map(Into::into).collect();
+        let v1::InspectRequest { luns, list_devices } = request.into_inner();
+        let queries: Vec<_> = luns.into_iter().map(Into::into).collect();
         // Beside the inspection, which waits for devices. Without a lun nothing here will be measured in real time.
         let real = !queries.is_empty();
         let own_error = async {
             let measured = thread::off_thread("calibrate", calibrate::own_error);
             if real { timeout(OWN_ERROR_LIMIT, measured).await.ok()?.ok() } else { None }
         };
-        let inspected = thread::off_thread("inspect", move || inspect::host(&Roots::default(), &queries));
+        let inspected = thread::off_thread("inspect", move || {
+            let roots = Roots::default();
+            let devices = if list_devices { inspect::devices(&roots) } else { Vec::new() };
+            (inspect::host(&roots, &queries), devices)
+        });
         let (answer, own_error) = tokio::join!(inspected, own_error);
-        let answer = answer.map_err(|error| refuse(format!("the host cannot be inspected: {error}")))?;
+        let (answer, devices) = answer.map_err(|error| refuse(format!("the host cannot be inspected: {error}")))?;
         Ok(Response::new(v1::InspectReply {
             luns: answer.luns.into_iter().map(Into::into).collect(),
             inventory: answer.inventory,
             engines: Some(answer.engines.into()),
             own_error: own_error.map(Into::into),
+            machine: answer.machine,
+            devices: devices.into_iter().map(Into::into).collect(),
         }))
     }
 

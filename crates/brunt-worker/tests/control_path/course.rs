@@ -299,6 +299,6 @@ async fn refusals_are_sentences() {
 async fn hooks_run_on_the_host() {
     let (link, _events) = launched(1).await;
     link.hello().await.unwrap();
-    let result = link.run_hook("echo out; echo err >&2; exit 3".into()).await.unwrap();
+    let result = link.run_hook("echo out; echo err >&2; exit 3".into(), None).await.unwrap();
     assert_eq!((result.status, result.lines), (Some(3), vec!["out".to_owned(), "err".to_owned()]));
 }

@@ -24,7 +24,7 @@ async fn hooks_cannot_reach_the_stream() {
         .collect();
     let (link, _events) = launched(1).await;
     link.hello().await.unwrap();
-    let result = link.run_hook("ls -l /proc/$$/fd; readlink /proc/$PPID/fd/0".into()).await.unwrap();
+    let result = link.run_hook("ls -l /proc/$$/fd; readlink /proc/$PPID/fd/0".into(), None).await.unwrap();
     let open = result.lines.iter().filter_map(|line| line.split_once(" -> "));
     let open = open.map(|(left, to)| (left.rsplit(' ').next().unwrap(), Path::new(to)));
     for (descriptor, to) in open {
@@ -36,7 +36,7 @@ async fn hooks_cannot_reach_the_stream() {
     }
     // Nor can what the agent itself reads or prints.
     assert_eq!(result.lines.last().unwrap(), "/dev/null");
-    let agent = link.run_hook("readlink /proc/$PPID/fd/1 /proc/$PPID/fd/2".into()).await.unwrap().lines;
+    let agent = link.run_hook("readlink /proc/$PPID/fd/1 /proc/$PPID/fd/2".into(), None).await.unwrap().lines;
     assert_eq!(agent[0], agent[1], "standard output goes where errors go");
 }
 

@@ -54,6 +54,8 @@ fn there(query: &LunQuery, kind: LunKind, size: u64) -> LunFacts {
         tags: None,
         refusals: Vec::new(),
         warnings: Vec::new(),
+        path: None,
+        trouble: None,
     }
 }
 
