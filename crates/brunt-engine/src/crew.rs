@@ -104,10 +104,8 @@ impl Crew {
     pub fn next(&mut self) -> Option<(u32, &Task)> {
         while let Some(number) = self.work.last().copied() {
             let Some(post) = self.posts.get_mut(number as usize) else { break };
-            if let Some((lane, order, arrival)) = post.next() {
-                let task = self.tasks.get_mut(lane as usize)?;
-                (task.order, task.arrival) = (order, arrival);
-                return Some((lane, task));
+            if let Some(lane) = post.next(&mut self.tasks) {
+                return Some((lane, self.tasks.get(lane as usize)?));
             }
             post.listed = false;
             self.work.pop();
@@ -147,8 +145,9 @@ impl Crew {
 }
 
 impl Post {
+    /// An idle lane, after its next order was put among the tasks of all lanes.
     #[inline]
-    fn next(&mut self) -> Option<(u32, Order, Option<Arrival>)> {
+    fn next(&mut self, tasks: &mut [Task]) -> Option<u32> {
         if self.site.is_gone() {
             return None;
         }
@@ -160,8 +159,10 @@ impl Post {
             self.idle.pop_front();
             // A lane for which nothing will come any more goes home; others may have streams of their own.
             let Some(order) = order else { continue };
-            let arrival = order.due_ns.map(|due_ns| Arrival { due_ns, idle_ns: order.ready_ns.max(since_ns) });
-            return Some((lane, order, arrival));
+            let task = tasks.get_mut(lane as usize)?;
+            task.arrival = order.due_ns.map(|due_ns| Arrival { due_ns, idle_ns: order.ready_ns.max(since_ns) });
+            task.order = order;
+            return Some(lane);
         }
         None
     }
