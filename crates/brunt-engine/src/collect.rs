@@ -10,8 +10,7 @@ use crate::record::{Kinds, Recording, Taken, ThreadLog};
 /// Bytes that the times of single pairs may take in one message, about. With 64 pairs of 1,000 I/Os an interval a
 /// message stays below 20 KiB.
 const BUDGET: usize = 8 * 1024;
-/// What a bucket and a kind of time take in a message, about.
-const BUCKET_BYTES: usize = 3;
+/// What a kind of time takes in a message beside its buckets, about.
 const TIMING_BYTES: usize = 24;
 
 /// One (workload × SD) of the share.
@@ -165,7 +164,7 @@ impl Collector {
 
 /// Bytes of a message, about.
 fn size(times: &Times) -> usize {
-    let of = |t: &Timing| if t.is_empty() { 0 } else { TIMING_BYTES + BUCKET_BYTES * t.hist.buckets.len() };
+    let of = |t: &Timing| if t.is_empty() { 0 } else { TIMING_BYTES + t.hist.packed_len() };
     [&times.read, &times.write].iter().flat_map(|t| [&t.service, &t.due, &t.queue, &t.lateness]).map(of).sum()
 }
 

@@ -1,5 +1,6 @@
 //! What serves the I/Os of a target.
 
+pub mod open;
 pub mod sim;
 pub mod sync;
 

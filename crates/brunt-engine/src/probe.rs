@@ -14,8 +14,8 @@ const RWF_NOWAIT: libc::c_int = 8;
 /// The size of the probe, and its alignment: no device asks for more.
 const PROBE: u64 = 4096;
 
-/// Whether an I/O to it can be started without waiting for its end. Where it cannot (tmpfs, zram), io_uring hands every I/O to a thread of the kernel, and AIO does it inside `io_submit`: both cost more
-/// than a plain `pread`. `None` when it cannot be told: no file or block device, no O_DIRECT, no permission, an error.
+/// Whether an I/O to it can be started without waiting for its end. Where it cannot (tmpfs, zram), io_uring hands every
+/// I/O to a thread of the kernel, and AIO does it inside `io_submit`: both cost more than a plain `pread`. `None` when it cannot be told: no file or block device, no O_DIRECT, no permission, an error.
 pub fn nowait(path: impl AsRef<Path>) -> Option<bool> {
     let path = path.as_ref();
     let kind = fs::metadata(path).ok()?.file_type();
@@ -26,7 +26,8 @@ pub fn nowait(path: impl AsRef<Path>) -> Option<bool> {
     match read_now(&file)? {
         Ok(()) | Err(libc::EAGAIN) => Some(true),
         Err(libc::EOPNOTSUPP) => Some(false),
-        // ENOSYS and EINVAL among them: a kernel that is too old to be asked, whose AIO works on many I/Os at once all the same.
+        // ENOSYS and EINVAL among them: a kernel that is too old to be asked, whose AIO works on many I/Os at once all
+        // the same.
         Err(_) => None,
     }
 }

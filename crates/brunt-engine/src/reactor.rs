@@ -240,7 +240,9 @@ impl<P: Port> Reactor<P> {
         let look_ns = self.now_ns.saturating_add(LOOK_NS);
         let dispatcher = self.dispatcher.as_ref().filter(|_| !stopping);
         let Some(due_ns) = dispatcher.and_then(|d| d.next_due(self.now_ns)) else {
-            return self.port.wait(look_ns);
+            // Nothing can happen before an I/O is done, when one is out. A timer costs 0.3 µs.
+            let until_ns = if self.dispatcher.is_none() && self.crew.busy() > 0 { u64::MAX } else { look_ns };
+            return self.port.wait(until_ns);
         };
         let now = now_ns();
         if due_ns <= now {

@@ -103,7 +103,8 @@ pub struct HostInterval {
     pub cell: Cell,
     /// CPU, where the host tells.
     pub cpu: Option<CpuTicks>,
-    /// Times of its I/Os.
+    /// Times of its I/Os, issued to done; empty where there is one host only, which has those of the total.
+    #[serde(default, skip_serializing_if = "Times::is_empty")]
     pub times: Times,
 }
 

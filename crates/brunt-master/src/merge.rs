@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use brunt_event::{HostInterval, Interval};
-use brunt_stats::{Cell, CpuTicks, IntervalSample, PairSample, PairTimes, TimesSum};
+use brunt_stats::{Cell, CpuTicks, IntervalSample, PairSample, PairTimes, Times, TimesSum};
 
 /// What the samples of a run may name.
 #[derive(Debug, Clone, Default)]
@@ -26,6 +26,8 @@ pub struct Shape {
     pub host_detail: bool,
     /// Sums by worker and SD are wanted.
     pub worker_detail: bool,
+    /// Somebody asks who works on which SD (`timeout=`).
+    pub watched: bool,
 }
 
 impl Shape {
@@ -40,23 +42,40 @@ impl Shape {
 pub struct PairSums {
     /// By SD of the run.
     pub sds: Vec<TimesSum>,
-    /// By workload.
-    pub wds: Vec<TimesSum>,
+    /// By workload; empty where there is only one, which has the sum of all SDs.
+    wds: Vec<TimesSum>,
 }
 
 impl PairSums {
     fn new(shape: &Shape) -> Self {
-        Self { sds: vec![TimesSum::default(); shape.sds.len()], wds: vec![TimesSum::default(); shape.workloads] }
+        let wds = if shape.workloads > 1 { shape.workloads } else { 0 };
+        Self { sds: vec![TimesSum::default(); shape.sds.len()], wds: vec![TimesSum::default(); wds] }
     }
 
     fn add(&mut self, pairs: &[PairTimes], shape: &Shape) {
-        for pair in pairs {
-            let sd = shape.place(pair.sd).and_then(|sd| self.sds.get_mut(sd));
-            if let (Some(sd), Some(wd)) = (sd, self.wds.get_mut(pair.workload as usize)) {
+        for pair in pairs.iter().filter(|pair| (pair.workload as usize) < shape.workloads) {
+            if let Some(sd) = shape.place(pair.sd).and_then(|sd| self.sds.get_mut(sd)) {
                 sd.add(&pair.times);
-                wd.add(&pair.times);
+                if let Some(wd) = self.wds.get_mut(pair.workload as usize) {
+                    wd.add(&pair.times);
+                }
             }
         }
+    }
+
+    /// Number of I/Os.
+    pub fn count(&self) -> u64 {
+        self.sds.iter().map(TimesSum::count).sum()
+    }
+
+    /// Times by workload.
+    pub fn workloads(&self) -> Vec<TimesSum> {
+        if !self.wds.is_empty() {
+            return self.wds.clone();
+        }
+        let mut only = TimesSum::default();
+        self.sds.iter().for_each(|sd| only.merge(sd));
+        vec![only]
     }
 
     /// Adds another's.
@@ -92,7 +111,7 @@ pub struct Merged {
     /// By workload.
     pub wds: Vec<Cell>,
     host_sds: BTreeMap<(u32, u32), Cell>,
-    /// Always kept: who works on which SD decides about `timeout=`.
+    /// Where somebody asks.
     pub worker_sds: BTreeMap<(u32, u32), Cell>,
     /// What came with this interval, which may reach back over intervals before.
     pub pairs: PairSums,
@@ -159,15 +178,13 @@ impl Merged {
 
     fn add_pair(&mut self, worker: usize, host: usize, sd: usize, pair: &PairSample, shape: &Shape) {
         let wd = pair.workload as usize;
-        for cell in [
-            &mut self.total,
-            &mut self.hosts[host],
-            &mut self.workers[worker],
-            &mut self.sds[sd],
-            &mut self.wds[wd],
-            self.worker_sds.entry((worker as u32, shape.sds[sd].1)).or_default(),
-        ] {
+        for cell in
+            [&mut self.total, &mut self.hosts[host], &mut self.workers[worker], &mut self.sds[sd], &mut self.wds[wd]]
+        {
             cell.merge(&pair.cell);
+        }
+        if shape.worker_detail || shape.watched {
+            self.worker_sds.entry((worker as u32, shape.sds[sd].1)).or_default().merge(&pair.cell);
         }
         if shape.host_detail {
             self.host_sds.entry((host as u32, shape.sds[sd].1)).or_default().merge(&pair.cell);
@@ -182,6 +199,8 @@ impl Merged {
         let mut times = TimesSum::default();
         self.host_times.iter().for_each(|host| times.merge(host));
         let hosts = self.hosts.iter().zip(&self.cpus).zip(&self.host_times);
+        // Every byte here comes once an interval.
+        let of_host = |times: &TimesSum| if shape.hosts > 1 { times.service() } else { Times::default() };
         Interval {
             run,
             interval: self.number,
@@ -191,7 +210,7 @@ impl Merged {
             total: self.total,
             times: times.total(),
             hosts: hosts
-                .map(|((cell, cpu), times)| HostInterval { cell: *cell, cpu: *cpu, times: times.total() })
+                .map(|((cell, cpu), times)| HostInterval { cell: *cell, cpu: *cpu, times: of_host(times) })
                 .collect(),
             workers: self.workers.clone(),
             sds: self.sds.clone(),

@@ -18,6 +18,7 @@ fn shape() -> Shape {
         workloads: 2,
         host_detail: true,
         worker_detail: true,
+        watched: false,
     }
 }
 
@@ -106,7 +107,7 @@ proptest! {
     #[test]
     fn histograms_of_sds_and_workloads_hold_every_io(ios in ios()) {
         let m = merged(&samples(&ios));
-        for sums in [&m.pairs.sds, &m.pairs.wds, &m.worker_times] {
+        for sums in [&m.pairs.sds, &m.pairs.workloads(), &m.worker_times] {
             let n: u64 = sums.iter().map(TimesSum::count).sum();
             prop_assert_eq!(n, ios.len() as u64);
         }

@@ -81,15 +81,14 @@ impl Totals {
         let mut all = TimesSum::default();
         self.host_times.iter().for_each(|host| all.merge(host));
         let mut pairs = self.pairs.clone();
-        let told: u64 = pairs.wds.iter().map(TimesSum::count).sum();
-        if told < self.cell.both().ops {
+        if pairs.count() < self.cell.both().ops {
             pairs.merge(late);
         }
         RunTimes {
             all: all.total(),
             hosts: total(&self.host_times),
             sds: total(&pairs.sds),
-            wds: total(&pairs.wds),
+            wds: total(&pairs.workloads()),
             workers: total(&self.worker_times),
         }
     }

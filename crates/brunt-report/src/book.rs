@@ -6,7 +6,7 @@ use crate::chunk::Sink;
 use crate::context::Context;
 use crate::page;
 use crate::tally::Scope;
-use crate::{errors, histogram, optional, skew, status};
+use crate::{errors, histogram, latency, optional, skew, status};
 
 /// Copy of the console.
 pub(crate) const LOG: &str = "logfile.html";
@@ -89,7 +89,7 @@ impl Book {
         self.rows.push(Page { file: SUMMARY.to_owned(), subject: Subject::Fixed(Scope::Total) });
     }
 
-    /// Makes the files of the work: errors, histogram, skew, hosts, workers.
+    /// Makes the files of the work: errors, histogram, skew, latencies, hosts, workers.
     pub(crate) fn open_work(&mut self, context: &Context, at_ms: i64, sink: &mut Sink) {
         errors::open(context, at_ms, sink);
         let hosts = context.planned.hosts.iter().map(String::as_str);
@@ -102,6 +102,7 @@ impl Book {
         let total = Subject::Fixed(Scope::Total);
         self.histogram(context, histogram::FILE, total, "Total response time histogram.", sink);
         self.announce(context, skew::FILE, skew::INTRO, sink);
+        self.announce(context, latency::FILE, latency::INTRO, sink);
         for host in 0..context.planned.hosts.len() {
             self.open_host(context, host, sink);
         }

@@ -7,7 +7,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `tally`, `figures` | sums over intervals, and the numbers made of them |
-//! | `layout`, `flatfile`, `skew`, `histogram`, `swat`, `optional` | what rows look like |
+//! | `layout`, `flatfile`, `skew`, `histogram`, `latency`, `swat`, `optional` | what rows look like |
 //! | `book`, `page`, `runs` | which files there are, their heads and links |
 //! | `message`, `boxes`, `errors`, `status` | what is said, and where |
 //! | `run`, `rows`, `execution`, `reporter` | what each event does |
@@ -29,6 +29,7 @@ mod figures;
 mod flatfile;
 mod histogram;
 mod judged;
+mod latency;
 mod layout;
 mod message;
 mod number;

@@ -3,6 +3,8 @@
 
 #[path = "reports/events.rs"]
 mod events;
+#[path = "reports/latency.rs"]
+mod latency;
 #[path = "reports/properties.rs"]
 mod properties;
 #[path = "reports/reader.rs"]

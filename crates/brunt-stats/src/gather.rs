@@ -29,15 +29,13 @@ impl Blocks {
 
     fn add(&mut self, other: &SparseHistogram) {
         self.over += other.over;
-        let mut rest = other.buckets.as_slice();
-        while let Some((first, _)) = rest.first() {
+        let mut buckets = other.buckets.iter().peekable();
+        while let Some((first, _)) = buckets.peek() {
             let number = usize::from(*first) / BLOCK;
-            let end = rest.iter().position(|(b, _)| usize::from(*b) / BLOCK != number).unwrap_or(rest.len());
-            let (of_block, others) = rest.split_at(end);
-            if let Some(block) = self.block(number) {
-                of_block.iter().for_each(|(b, n)| block[usize::from(*b) % BLOCK] += n);
+            let Some(block) = self.block(number) else { return };
+            while let Some((b, n)) = buckets.next_if(|(b, _)| usize::from(*b) / BLOCK == number) {
+                block[usize::from(*b) % BLOCK] += n;
             }
-            rest = others;
         }
     }
 
@@ -156,8 +154,110 @@ impl TimesSum {
         [&self.read, &self.write].into_iter().map(|op| op.0[0].hist.count()).sum()
     }
 
+    /// What was added, issued to done only.
+    pub fn service(&self) -> Times {
+        let of = |op: &OpSum| OpTimes { service: op.0[0].total(), ..OpTimes::default() };
+        Times { read: of(&self.read), write: of(&self.write) }
+    }
+
     /// What was added.
     pub fn total(&self) -> Times {
         Times { read: self.read.total(), write: self.write.total() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::histogram::Histogram;
+    use crate::sample::OpStats;
+    use crate::timing::QUANTILES;
+    use proptest::prelude::*;
+
+    /// What one recorder makes of times.
+    fn recorded(ns: &[u64]) -> (OpStats, Timing) {
+        let (mut stats, mut hist) = (OpStats::default(), Histogram::default());
+        for ns in ns {
+            stats.record(512, *ns, ns % 7 == 0);
+            hist.record(*ns);
+        }
+        let timing =
+            Timing { sum_ns: stats.sum_ns, min_ns: stats.min_ns, max_ns: stats.max_ns, hist: hist.to_sparse() };
+        (stats, timing)
+    }
+
+    fn of(service: Timing) -> Times {
+        Times { read: OpTimes { service, ..OpTimes::default() }, write: OpTimes::default() }
+    }
+
+    /// Times of all sizes, some beyond the range.
+    fn times() -> impl Strategy<Value = Vec<u64>> {
+        prop::collection::vec(prop_oneof![0u64..2_000, 0u64..1 << 22, 0u64..1 << 42], 0..60)
+    }
+
+    /// Workers with their times, in some order.
+    fn workers() -> impl Strategy<Value = Vec<Vec<u64>>> {
+        prop::collection::vec(times(), 1..8).prop_shuffle()
+    }
+
+    proptest! {
+        #[test]
+        fn many_merged_are_one_recorder(workers in workers()) {
+            let (stats, timing) = recorded(&workers.concat());
+            let (mut sums, mut merged, mut gathered) = (OpStats::default(), Timing::default(), TimesSum::default());
+            let mut halves = [TimesSum::default(), TimesSum::default()];
+            for (n, (stats, timing)) in workers.iter().map(|ns| recorded(ns)).enumerate() {
+                sums.merge(&stats);
+                merged.merge(&timing);
+                gathered.add(&of(timing.clone()));
+                halves[n % 2].add(&of(timing));
+            }
+            prop_assert_eq!(sums, stats, "count, bytes, errors, sum, squares, min, max");
+            prop_assert_eq!(&merged, &timing, "and what is beyond the range");
+            let [mut half, other] = halves;
+            half.merge(&other);
+            prop_assert_eq!(half.count(), stats.ops);
+            prop_assert_eq!(half.total(), gathered.total());
+            prop_assert_eq!(gathered.total(), of(timing));
+        }
+
+        /// B23: a percentile above the largest makes all numbers doubtful.
+        #[test]
+        fn from_the_smallest_to_the_largest(workers in workers()) {
+            let mut gathered = TimesSum::default();
+            workers.iter().for_each(|ns| gathered.add(&of(recorded(ns).1)));
+            let all = workers.concat();
+            let total = gathered.total().read.service;
+            prop_assert_eq!(total.summary().is_some(), !all.is_empty());
+            if let Some(summary) = total.summary() {
+                let rising: Vec<u64> = std::iter::once(summary.min_ns)
+                    .chain(summary.quantiles_ns)
+                    .chain(total.quantile(0.999_999))
+                    .chain([summary.max_ns])
+                    .collect();
+                prop_assert!(rising.is_sorted(), "{:?}", rising);
+                prop_assert_eq!((Some(&summary.min_ns), Some(&summary.max_ns)), (all.iter().min(), all.iter().max()));
+                prop_assert_eq!(summary.over, all.iter().filter(|ns| **ns >= 1 << 40).count() as u64);
+                prop_assert!((summary.min_ns as f64..=summary.max_ns as f64).contains(&summary.mean_ns));
+            }
+        }
+
+        /// B29: percentiles of a fleet come from what all did; each lies at most a bucket above the true one.
+        #[test]
+        fn percentiles_are_those_of_all_times_together(workers in workers()) {
+            let mut gathered = TimesSum::default();
+            workers.iter().for_each(|ns| gathered.add(&of(recorded(ns).1)));
+            let mut all = workers.concat();
+            all.sort_unstable();
+            let total = gathered.total().read.service;
+            for (name, quantile) in QUANTILES {
+                let Some(shown) = total.quantile(quantile) else { continue };
+                let rank = (quantile * all.len() as f64).ceil() as usize;
+                let exact = all[rank.max(1) - 1];
+                let beyond = exact >= 1 << 40;
+                let allowed = if beyond { total.max_ns } else { exact + (exact / 64).max(8) };
+                prop_assert!((exact..=allowed).contains(&shown), "{}: {} for {}", name, shown, exact);
+            }
+        }
     }
 }

@@ -195,7 +195,8 @@ impl SparseHistogram {
     }
 
     /// The time below which `quantile` (0 to 1) of the counts lie: the largest time of the bucket
-    /// that holds it, held within `min..=max`, which the caller knows exactly. `None` when empty.
+    /// that holds it, held within `min..=max`, which the caller knows exactly; the largest of all for what lies beyond
+    /// the range. `None` when empty.
     pub fn quantile(&self, quantile: f64, min_ns: u64, max_ns: u64) -> Option<u64> {
         let total = self.count();
         if total == 0 {
@@ -206,6 +207,10 @@ impl SparseHistogram {
         for (b, n) in &self.buckets {
             seen += n;
             if seen >= rank {
+                // Behind all that are within the range come those beyond it, which end with the largest.
+                if rank > total.saturating_sub(self.over) {
+                    return Some(max_ns);
+                }
                 let top = bucket_low(*b as usize + 1).saturating_sub(1);
                 return Some(top.clamp(min_ns.min(max_ns), max_ns));
             }
@@ -264,6 +269,21 @@ mod tests {
         for q in [0.0, 0.5, 0.99, 1.0] {
             assert_eq!(s.quantile(q, 39_000, 39_000), Some(39_000));
         }
+    }
+
+    /// B22: a histogram of a fixed range shows its end for whatever took longer.
+    #[test]
+    fn percentiles_have_no_ceiling() {
+        let mut h = Histogram::default();
+        let hour = 3_600_000_000_000;
+        (0..98).for_each(|_| h.record(39_000));
+        [LIMIT_NS - 1, hour].into_iter().for_each(|ns| h.record(ns));
+        let s = h.to_sparse();
+        assert_eq!((s.over, s.count()), (1, 100));
+        assert_eq!(
+            [0.98, 0.99, 0.999, 1.0].map(|q| s.quantile(q, 39_000, hour)),
+            [Some(39_039), Some(LIMIT_NS - 1), Some(hour), Some(hour)]
+        );
     }
 
     #[test]

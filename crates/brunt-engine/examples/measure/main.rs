@@ -6,7 +6,7 @@
 //! `cargo run --release -p brunt-engine --example measure -- null [LANES] [ROUNDS]`
 //! `cargo run --release -p brunt-engine --example measure -- engine sync|aio|uring FILE [LANES] [ROUNDS]`
 //! `cargo run --release -p brunt-engine --example measure -- ios sync|aio|uring|null FILE LANES COUNT`
-//! `cargo run --release -p brunt-engine --example measure -- aio|uring FILE [LANES] [SECONDS]`
+//! `cargo run --release -p brunt-engine --example measure -- sync|aio|uring FILE [LANES] [SECONDS]`
 #![allow(unsafe_code, clippy::print_stdout, clippy::unwrap_used, clippy::expect_used)]
 
 mod backend;
@@ -35,7 +35,7 @@ fn main() {
             backend::ios(backend, path, size_of(path), number(rest, 0, 1) as u32, number(rest, 1, 100_000) as u64);
         }
         ["rates", path, rest @ ..] => rates::rates(path, size_of(path), number(rest, 0, 8) as u32),
-        [name @ ("aio" | "uring"), path, rest @ ..] => {
+        [name @ ("sync" | "aio" | "uring"), path, rest @ ..] => {
             port::port(path, size_of(path), name, number(rest, 0, 32) as u32, number(rest, 1, 3) as f64);
         }
         ["binding", path, rest @ ..] => {
@@ -44,7 +44,7 @@ fn main() {
         ["overhead", path, rest @ ..] => {
             overhead::overhead(path, size_of(path), number(rest, 0, 1) as u32, number(rest, 1, 9));
         }
-        _ => println!("usage: measure overhead|rates|binding|aio|uring|null|engine|ios …: see the source"),
+        _ => println!("usage: measure overhead|rates|binding|sync|aio|uring|null|engine|ios …: see the source"),
     }
 }
 

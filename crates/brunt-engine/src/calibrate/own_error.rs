@@ -1,4 +1,4 @@
-//! The short form: what this host adds, in some 20 ms and without a device, for every result.
+//! The short form: what this host adds, in some 5 ms and without a device, for every result.
 //!
 //! It runs beside the inspection of the luns, which waits for devices and not for the CPU, so that it costs the start of
 //! an execution next to nothing. It is measured anew each time, and not kept from boot to boot: what matters is this
@@ -13,14 +13,14 @@ use super::{REFERENCE_NS, clock, empty, host, record, timer, wake};
 
 /// Batches of readings and recordings: 0.2 ms of each.
 const BATCHES: u32 = 100;
-/// Sleeps until a due time, and calls to a sleeper: 4 ms of each, side by side with the empty I/O.
-const SLEEPS: u32 = 20;
+/// Sleeps until a due time, and calls to a sleeper: 2 ms of each, side by side.
+const SLEEPS: u32 = 16;
 /// How far ahead the due time is, and how long a sleeper sleeps.
-const AHEAD_NS: u64 = 150_000;
+const AHEAD_NS: u64 = 100_000;
 /// Intervals of empty I/O.
 const INTERVALS: u32 = 5;
 /// Their length.
-const INTERVAL_NS: u64 = 1_000_000;
+const INTERVAL_NS: u64 = 400_000;
 
 /// Measures it. What cannot be measured here is `None`.
 pub fn measure(roots: &host::Roots) -> OwnError {

@@ -62,7 +62,11 @@ pub fn beside(trial: &Trial, pairs: u32) -> Result<Beside, PathError> {
     let mut rounds = Vec::with_capacity(pairs as usize);
     for pair in 0..pairs {
         let first = if pair % 2 == 0 { Some(bare.round(trial).map_err(bare_failed)?) } else { None };
-        let engine = engine_round(trial)?;
+        let engine = match engine_round(trial) {
+            // Others had the CPU: no pair.
+            Err(TrialError::Nothing(_)) => continue,
+            round => round?,
+        };
         let bare = match first {
             Some(round) => round,
             None => bare.round(trial).map_err(bare_failed)?,

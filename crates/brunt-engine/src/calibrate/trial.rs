@@ -40,7 +40,7 @@ pub struct Trial {
 /// What came of it. The first interval counts in CPU time only.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Outcome {
-    /// Response times, as a report would have them.
+    /// Response times, as a report would have them; none where nothing was read while it counted.
     pub response: Timing,
     /// Reads of each interval, and its length in ns.
     pub intervals: Vec<(u64, u64)>,
@@ -71,7 +71,7 @@ pub enum TrialError {
         /// Path.
         lun: String,
     },
-    /// Nothing was read.
+    /// Nothing was read while it counted: the thread did not get a CPU.
     #[error("no read of {0} was done in time")]
     Nothing(String),
 }
@@ -111,7 +111,7 @@ impl Trial {
         let lun = || self.lun.clone();
         match (fatal, outcome.errors) {
             (Some(text), _) => Err(TrialError::Fatal(text)),
-            (None, 0) if outcome.response.is_empty() => Err(TrialError::Nothing(lun())),
+            (None, 0) if outcome.ops == 0 => Err(TrialError::Nothing(lun())),
             (None, 0) => Ok(outcome),
             (None, errors) => Err(TrialError::Failed { errors, ops: outcome.ops, lun: lun() }),
         }

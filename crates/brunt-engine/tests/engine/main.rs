@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod confined;
+mod files;
 mod harness;
 mod media;
 mod mixed_sizes;
@@ -9,5 +10,4 @@ mod paced;
 mod ports;
 mod reactor;
 mod removal;
-mod sync;
 mod virtual_clock;

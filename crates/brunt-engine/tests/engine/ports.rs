@@ -324,3 +324,21 @@ fn a_wrong_file_is_an_error_of_its_lane() {
         assert_eq!(rig.reap(1), [Completion { lane: 1, result: Err(libc::EBADF) }]);
     }
 }
+
+#[test]
+fn a_polled_ring_tells_what_cannot_be_polled() {
+    if let Some(why) = brunt_engine::support::support().no_uring {
+        return if !crate::confined::is_confined() {
+            skip(&why)
+        };
+    }
+    let Some(medium) = Medium::tmpfs(MIB) else { return };
+    let polled: Make = |o| Ok(Box::new(UringPort::new_polled(o)?));
+    let mut rig = Rig::new(polled, &[medium.open(false).unwrap()], 2, BLOCK);
+    // With nothing in flight there is nothing to poll; the deadline has passed.
+    rig.port().wait(0);
+    assert_eq!(rig.port().reap(), None);
+    rig.push(0, true, 0, BLOCK);
+    rig.push(1, true, 0, BLOCK);
+    assert!(rig.reap(2).iter().all(|done| done.result == Err(libc::EOPNOTSUPP)));
+}

@@ -193,6 +193,7 @@ fn shape<L>(session: &Session<'_, L>, common: &Common<'_>, dealt: &Dealt<'_>) ->
         workloads: dealt.plan.workloads.len(),
         host_detail: common.host_detail,
         worker_detail: common.worker_detail,
+        watched: session.rules.idle.is_some(),
     }
 }
 

@@ -7,11 +7,11 @@ use brunt_stats::Times;
 
 use super::Execution;
 use crate::chunk::Sink;
-use crate::message::{self, ALL, CONSOLE};
+use crate::message::{self, ALL, CONSOLE, LOG};
 use crate::rows::Rows;
 use crate::run::Run;
 use crate::tally::Scope;
-use crate::{book, boxes, flatfile, histogram, judged, optional, page, runs, skew, swat};
+use crate::{book, boxes, flatfile, histogram, judged, latency, optional, page, runs, skew, swat};
 
 /// Titles are repeated after so many intervals.
 const INTERVALS_PER_TITLE: u32 = 30;
@@ -104,6 +104,7 @@ impl Execution {
                 histogram::lines(&self.context, times.as_deref()).iter().for_each(|line| sink.line(&file.file, line));
             }
         }
+        self.latencies(&run, ended, at_ms, sink);
         self.run = Some(run);
     }
 
@@ -146,6 +147,15 @@ impl Execution {
             sink.line(skew::FILE, &format!("{time} Counts reported below are for non-warmup intervals."));
         }
         tables.iter().for_each(|line| sink.line(skew::FILE, &format!("{time} {line}")));
+    }
+
+    /// Percentiles: the page of their own, and a short table after a paced run. Programs that know Vdbench's console
+    /// do not see the table.
+    fn latencies(&mut self, run: &Run, ended: &RunEnded, at_ms: i64, sink: &mut Sink) {
+        latency::lines(&self.context, run, ended).iter().for_each(|line| sink.line(latency::FILE, line));
+        let to = if self.context.opened.as_vdbench { LOG } else { CONSOLE };
+        latency::block(ended).iter().for_each(|line| self.say(sink, at_ms, to, line));
+        latency::beyond(ended).iter().for_each(|line| self.say(sink, at_ms, ALL, line));
     }
 
     /// The boxes after an average.

@@ -9,6 +9,7 @@ use brunt_event::{
 use brunt_stats::{OwnError, Spread};
 use serde_json::Value;
 
+use crate::latency::paced_run;
 use crate::stream::{Measured, START_MS, Stream, opened, planned, planned_run, reads, writes};
 
 const PAGE: &str = include_str!("../../../../docs/events.md");
@@ -24,6 +25,8 @@ fn every_kind() -> Vec<Record> {
     for event in messages() {
         stream.push(event);
     }
+    let paced = paced_run(true).into_iter().filter(|record| matches!(record.event, Event::RunEnded(_)));
+    stream.records.extend(paced);
     stream.close(0)
 }
 

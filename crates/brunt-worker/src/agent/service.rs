@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use brunt_proto::v1::{self, agent_server::Agent};
 use brunt_proto::{PROTOCOL, WireError, shell};
 use tokio::sync::{OnceCell, watch};
+use tokio::time::timeout;
 use tokio_stream::wrappers::UnboundedReceiverStream;
 use tokio_stream::{Stream, StreamExt};
 use tonic::{Request, Response, Status};
@@ -21,6 +22,9 @@ use super::{DRAIN_LIMIT, thread};
 use crate::calibrate;
 use crate::engine::WorkEngine;
 use crate::inspect::{self, Roots};
+
+/// Time for measuring what this host adds: a thousand times what it takes on a quiet one.
+const OWN_ERROR_LIMIT: Duration = Duration::from_secs(5);
 
 /// The service. A call that this host refuses is `FAILED_PRECONDITION` with a sentence.
 pub struct AgentService {
@@ -100,8 +104,10 @@ impl Agent for AgentService {
         let queries: Vec<_> = request.into_inner().luns.into_iter().map(Into::into).collect();
         // Beside the inspection, which waits for devices. Without a lun nothing here will be measured in real time.
         let real = !queries.is_empty();
-        let own_error =
-            async { if real { thread::off_thread("calibrate", calibrate::own_error).await.ok() } else { None } };
+        let own_error = async {
+            let measured = thread::off_thread("calibrate", calibrate::own_error);
+            if real { timeout(OWN_ERROR_LIMIT, measured).await.ok()?.ok() } else { None }
+        };
         let inspected = thread::off_thread("inspect", move || inspect::host(&Roots::default(), &queries));
         let (answer, own_error) = tokio::join!(inspected, own_error);
         let answer = answer.map_err(|error| refuse(format!("the host cannot be inspected: {error}")))?;

@@ -81,7 +81,8 @@ impl Runner<'_> {
 /// Brunt itself cannot be run, or the temporary folder cannot be made.
 pub fn text(invocation: &Invocation, call: &Call, lun: &Lun) -> Result<String, String> {
     let folder = Folder::new(&invocation.temporary)?;
-    let before = host::ticks(&Roots::default());
+    // Before the load is ours.
+    let (host, before) = (host::read(&Roots::default()), host::ticks(&Roots::default()));
     let mut out = format!(
         "Brunt {} and others on {}: random reads of {} bytes, {}\n{} rounds of {} s in turn after a second of warm-up; \
          medians [smallest..largest]\n",
@@ -103,8 +104,6 @@ pub fn text(invocation: &Invocation, call: &Call, lun: &Lun) -> Result<String, S
     out.push_str("\nWhat the numbers mean\n");
     notes.iter().for_each(|note| out.push_str(&format!("  {note}\n")));
     let stolen = before.zip(host::ticks(&Roots::default())).and_then(|(before, after)| host::stolen(before, after));
-    // Its load was ours, and the clock is of no account here.
-    let host = host::Host { load: None, ..host::read(&Roots::default()) };
     let doubts = host::doubts(&host, None, None, stolen);
     if !doubts.is_empty() {
         out.push_str("\nDoubts\n");

@@ -77,6 +77,9 @@ fn empty_table() -> Table {
             Err(error) => table.add(format!("CPU time per I/O, threads={threads}"), None, &error.to_string()),
         }
     }
+    let batches =
+        "With 32 lanes, I/Os that are done together wait for each other: that is in their response, once each.";
+    table.notes.push(batches.to_owned());
     table
 }
 

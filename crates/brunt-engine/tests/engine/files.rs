@@ -1,7 +1,8 @@
-//! Real files, in memory and on the disk of the working directory.
+//! Real files, in memory and on the disk of the working directory, through each back end.
 
 use std::fs;
 use std::io::{Seek as _, SeekFrom, Write as _};
+use std::ops::{Deref, DerefMut};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
@@ -10,36 +11,66 @@ use tempfile::NamedTempFile;
 
 use crate::harness::*;
 
-/// A filled file in memory and one on disk.
-fn files(size: u64) -> Vec<NamedTempFile> {
+/// A file and what serves it.
+struct Lun {
+    file: NamedTempFile,
+    backend: Backend,
+}
+
+impl Deref for Lun {
+    type Target = NamedTempFile;
+
+    fn deref(&self) -> &NamedTempFile {
+        &self.file
+    }
+}
+
+impl DerefMut for Lun {
+    fn deref_mut(&mut self) -> &mut NamedTempFile {
+        &mut self.file
+    }
+}
+
+/// The back ends for files that work here, `sync` first.
+fn backends() -> Vec<Backend> {
+    let support = brunt_engine::support::support();
+    let mut all = vec![Backend::Sync];
+    for (backend, why_not) in [(Backend::Aio, support.no_aio), (Backend::Uring, support.no_uring)] {
+        match why_not {
+            None => all.push(backend),
+            Some(_) if crate::confined::is_confined() => {}
+            Some(why) => crate::media::skip(&why),
+        }
+    }
+    all
+}
+
+/// A filled file in memory and one on disk, for each back end.
+fn files(size: u64) -> Vec<Lun> {
     let folders = [PathBuf::from("/dev/shm"), PathBuf::from(env!("CARGO_TARGET_TMPDIR"))];
-    let make = |folder| {
+    let make = |folder: &PathBuf, backend| {
         let mut file = NamedTempFile::new_in(folder).unwrap();
         let block: Vec<u8> = (0..64 * K).map(|n| n as u8 | 1).collect();
         (0..size / (64 * K)).for_each(|_| file.write_all(&block).unwrap());
-        file
+        Lun { file, backend }
     };
-    folders.into_iter().filter(|f| f.is_dir()).map(make).collect()
+    let folders: Vec<_> = folders.into_iter().filter(|f| f.is_dir()).collect();
+    backends().into_iter().flat_map(|b| folders.iter().map(move |f| make(f, b))).collect()
 }
 
-fn target(file: &NamedTempFile, threads: u32, size: u64) -> Target {
-    crate::harness::file(0, threads, file.path().to_str().unwrap(), size)
+fn target(file: &Lun, threads: u32, size: u64) -> Target {
+    Target { backend: file.backend, ..crate::harness::file(0, threads, file.path().to_str().unwrap(), size) }
 }
 
-/// As it is and with O_DIRECT, where the file system has it (tmpfs since Linux 6.6), by every back end that this host has.
-fn all_ways(target: Target) -> Vec<Target> {
+/// As it is and with O_DIRECT, where the file system has it (tmpfs since Linux 6.6).
+fn both_ways(target: Target) -> Vec<Target> {
     let mut direct = vec![direct(target.clone())];
     direct.retain(|t| {
         let s = share(Some(1), vec![t.clone()], vec![generator(0)]);
         brunt_engine::Engine::prepare(s, Default::default(), Box::new(|_| ())).map(drop).is_ok()
     });
     direct.push(target);
-    let support = brunt_engine::support::support();
-    let mut backends = vec![Backend::Sync];
-    backends.extend(support.no_aio.is_none().then_some(Backend::Aio));
-    backends.extend(support.no_uring.is_none().then_some(Backend::Uring));
-    let by = |t: &Target| backends.iter().map(|b| Target { backend: *b, ..t.clone() }).collect::<Vec<_>>();
-    direct.iter().flat_map(by).collect()
+    direct
 }
 
 fn eof(size: u64, xfer: u64, read_pct: f64) -> Generator {
@@ -51,7 +82,7 @@ fn eof(size: u64, xfer: u64, read_pct: f64) -> Generator {
 fn a_file_is_read_to_its_end_once_over_several_lanes() {
     let size = 4 * M;
     for file in files(size) {
-        for target in all_ways(target(&file, 5, size)) {
+        for target in both_ways(target(&file, 5, size)) {
             let told = run_to_eof(share(None, vec![target], vec![eof(size, 8 * K, 100.0)]));
             let read = told.cell(|_| true).read;
             assert_eq!((read.ops, read.bytes, read.errors), (512, size, 0));
@@ -65,7 +96,7 @@ fn a_file_is_read_to_its_end_once_over_several_lanes() {
 fn a_new_file_is_written_to_its_end_with_different_sectors() {
     let size = 2 * M + 24 * K;
     for old in files(0) {
-        let direct = all_ways(target(&old, 1, M)).len() > 1;
+        let direct = both_ways(target(&old, 1, M)).len() > 1;
         for flags in
             [vec![OpenFlag::Sync, OpenFlag::Fsync], vec![OpenFlag::Direct]].into_iter().take(1 + usize::from(direct))
         {
