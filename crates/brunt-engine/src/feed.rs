@@ -67,7 +67,9 @@ impl Members {
             let Some(member) = self.all.get_mut(local) else { continue };
             let had_ended = member.stream.ended();
             if let Some(access) = member.stream.next_for(lane) {
-                self.shared.tally.issued(member.generator);
+                if member.stream.is_eof() {
+                    self.shared.tally.issued(member.generator);
+                }
                 return Some(Order::free(local, access));
             }
             if !had_ended && member.stream.ended() && self.shared.tally.ended(member.generator) {
