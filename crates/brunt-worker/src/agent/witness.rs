@@ -4,6 +4,7 @@
 //! The counters are those of the host: of all workers and of everybody else. They are read before the first I/O of a run
 //! and when its last worker has drained and closed its luns, so that what the page cache still held has been written.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -48,10 +49,9 @@ impl Witness {
             at_work.insert(worker);
             for target in share.targets.iter().filter(|target| is_real(target)) {
                 let Some(number) = device_number(Path::new(&target.lun)) else { continue };
-                if !found.contains_key(&number) {
+                if let Entry::Vacant(place) = found.entry(number) {
                     let Some(device) = Device::read(number, &sys.join(format!("dev/block/{number}"))) else { continue };
-                    let watched = Watched { device, sds: BTreeSet::new(), direct: true, before: None };
-                    found.insert(number, watched);
+                    place.insert(Watched { device, sds: BTreeSet::new(), direct: true, before: None });
                 }
                 let Some(watched) = found.get_mut(&number) else { continue };
                 watched.sds.insert(target.sd);
