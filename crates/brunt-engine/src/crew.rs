@@ -152,8 +152,8 @@ impl Crew {
         phase.issue(lane, post.first_pair + task.order.local, now_ns);
     }
 
-    /// What a lane had out is done; the lane is idle.
-    #[inline]
+    /// What a lane had out is done; the lane is idle. Always inline: a call is a tenth of what it does.
+    #[inline(always)]
     pub fn finish(&mut self, phase: &mut Phase<'_>, lane: u32, done_ns: u64, result: Result<u64, i32>) {
         let Some(task) = self.tasks.get(lane as usize) else { return };
         let Some(post) = self.posts.get_mut(task.post as usize) else { return };
@@ -184,16 +184,23 @@ impl Post {
         loop {
             let lane = self.idle.first;
             let task = tasks.get_mut(lane as usize)?;
-            let order = match &mut self.supply {
-                Supply::Own(members) => members.next((lane - self.first_lane) as usize),
-                Supply::Queue(queue) => Some(queue.try_next()?),
-            };
-            self.idle.pop(task);
-            // A lane for which nothing will come any more goes home; others may have streams of their own.
-            let Some(order) = order else { continue };
-            let since_ns = task.since_ns;
-            task.arrival = order.due_ns.map(|due_ns| Arrival { due_ns, idle_ns: order.ready_ns.max(since_ns) });
-            task.order = order;
+            match &mut self.supply {
+                Supply::Own(members) => {
+                    let found = members.next_into(&mut task.order, (lane - self.first_lane) as usize);
+                    self.idle.pop(task);
+                    // A lane for which nothing will come any more goes home; others may have streams of their own.
+                    if !found {
+                        continue;
+                    }
+                }
+                Supply::Queue(queue) => {
+                    let order = queue.try_next()?;
+                    self.idle.pop(task);
+                    let arrival = |due_ns| Arrival { due_ns, idle_ns: order.ready_ns.max(task.since_ns) };
+                    task.arrival = order.due_ns.map(arrival);
+                    task.order = order;
+                }
+            }
             return Some(lane);
         }
     }
