@@ -122,7 +122,11 @@ impl Collector {
 
     /// Ends the current interval. With the `last` sample nothing stays owed.
     pub fn sample(&mut self, now_ns: u64, idle: bool, last: bool) -> IntervalSample {
-        self.gather(now_ns, if last { None } else { Some(PATIENCE) });
+        match last {
+            // Both sets of all threads.
+            true => (0..2).for_each(|_| self.gather(now_ns, None)),
+            false => self.gather(now_ns, Some(PATIENCE)),
+        }
         self.count += 1;
         let all = last || self.count <= self.warmup;
         let sample = IntervalSample {
@@ -161,7 +165,7 @@ impl Collector {
 
     /// All that was done on each SD until now, also after the last sample.
     pub fn totals(&mut self, targets: &[Target], now_ns: u64) -> Vec<SdTotals> {
-        self.gather(now_ns, None);
+        (0..2).for_each(|_| self.gather(now_ns, None));
         let mut all: Vec<_> = targets.iter().map(|t| SdTotals { sd: t.sd, ..SdTotals::default() }).collect();
         for pair in &self.pairs {
             if let Some(sd) = all.iter_mut().find(|t| t.sd == pair.sd) {

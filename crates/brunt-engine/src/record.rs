@@ -226,7 +226,7 @@ pub struct Recording {
     threads: Vec<Arc<ThreadLog>>,
     /// Of each thread, what it had in flight when it was looked at the last time.
     in_flight: Vec<Vec<InFlight>>,
-    /// Threads whose set of the epoch before was not taken yet.
+    /// Threads that are waited for.
     late: Vec<usize>,
 }
 
@@ -255,17 +255,13 @@ impl Recording {
     /// Ends an interval: gives each thread's records of it and what it has in flight.
     ///
     /// Where hundreds of lanes share a core some were put aside by the system in the middle of a phase, and come back
-    /// when all others had their turn. They are waited for `patience` in all; `None`: until the last is there. The
-    /// records of whoever is later than that come with the next flip; until then its I/Os count as in flight.
+    /// when all others had their turn. They are waited for `patience` in all; `None`: until the last is there. Of whoever
+    /// is later nothing is touched: its records come with one of the two next flips at which it is there, for the set of
+    /// an even or odd epoch holds what was not taken from it before. Until then its I/Os count as in flight.
     pub fn flip(&mut self, patience: Option<Duration>, mut visit: impl FnMut(usize, Part<'_>)) {
-        let epoch = self.epoch.load(SeqCst);
-        let mut late = std::mem::take(&mut self.late);
-        // They had a whole interval: nearly always they are there.
-        self.wait_for(&mut late, epoch, None, |log, n, _| {
-            // SAFETY: the thread keeps off it.
-            visit(n, Part::Records(unsafe { old_set(log, epoch) }));
-        });
         let epoch = self.epoch.fetch_add(1, SeqCst) + 1;
+        let mut late = std::mem::take(&mut self.late);
+        late.clear();
         late.extend(0..self.threads.len());
         self.wait_for(&mut late, epoch, patience, |log, n, in_flight| {
             log.in_flight_at(epoch, in_flight);
@@ -448,13 +444,16 @@ mod tests {
         assert_eq!(take(&mut r, 30), (0, 0), "never looked at before");
         aside.issue(0, 0, 40);
         drop(aside);
-        assert_eq!(take(&mut r, 50), (1, 10));
+        assert_eq!(take(&mut r, 50), (0, 10), "they are in the set of the other epochs");
+        assert_eq!(take(&mut r, 60), (1, 20));
         let mut aside = w.enter();
         aside.done(0, &done(0, 40, 60));
-        assert_eq!(take(&mut r, 70), (0, 30));
+        // However many intervals it is away.
+        assert_eq!([take(&mut r, 70), take(&mut r, 80), take(&mut r, 90)], [(0, 30), (0, 40), (0, 50)]);
         drop(aside);
-        assert_eq!(take(&mut r, 80), (1, 0));
-        assert_eq!(take(&mut r, 90), (0, 0));
+        let (first, second) = (take(&mut r, 100), take(&mut r, 110));
+        assert_eq!((first.0 + second.0, second.1), (1, 0));
+        assert_eq!(take(&mut r, 120), (0, 0));
     }
 
     #[test]
@@ -480,6 +479,7 @@ mod tests {
             stop.store(true, Relaxed);
             threads.into_iter().map(|t| t.join().unwrap_or_default()).sum()
         });
+        // Both sets.
         flip(&mut r);
         assert_eq!(flip(&mut r), issued);
     }

@@ -35,6 +35,7 @@ use tonic::transport::Server;
 
 pub use options::{AgentOptions, OptionsError};
 
+use crate::control;
 use crate::engine::WorkEngine;
 use crate::engine_link::LaneEngine;
 use relay::Relay;
@@ -42,9 +43,6 @@ use service::AgentService;
 
 /// Time that work has to drain when the agent ends.
 const DRAIN_LIMIT: Duration = Duration::from_secs(5);
-
-/// Threads for everything but I/O: one may be busy with a large message while another answers.
-const CONTROL_THREADS: usize = 2;
 
 /// Why an agent ended.
 #[derive(Debug, thiserror::Error)]
@@ -68,12 +66,8 @@ pub enum AgentError {
 /// # Errors
 /// See [`AgentError`].
 pub fn run(options: AgentOptions) -> Result<(), AgentError> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(CONTROL_THREADS)
-        .thread_name("control")
-        .enable_all()
-        .build()
-        .map_err(AgentError::Start)?;
+    let runtime = control::runtime().map_err(AgentError::Start)?;
+    control::come_first();
     let served = runtime.block_on(serve_stdio(options));
     // Nothing that hangs may keep the process.
     runtime.shutdown_background();

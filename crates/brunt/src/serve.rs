@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 
 use brunt_worker::agent::{self, AgentOptions};
+use brunt_worker::control;
 
 use crate::exit;
 
@@ -14,10 +15,11 @@ pub fn serve(words: &[OsString]) -> i32 {
         Ok(options) => options,
         Err(error) => return complain(&format!("{error}; agents are started by a master"), exit::USAGE),
     };
-    let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
+    let runtime = match control::runtime() {
         Ok(runtime) => runtime,
         Err(error) => return complain(&format!("cannot start threads: {error}"), exit::SETUP),
     };
+    control::come_first();
     let status = match runtime.block_on(agent::serve_stdio(options)) {
         Ok(()) => exit::DONE,
         Err(error) => complain(&error.to_string(), exit::WORKER_LOST),
