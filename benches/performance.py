@@ -100,23 +100,33 @@ class Bench:
 
     # ------------------------------------------------------------ the tools
 
+    # A tool is a function of seconds; 0 seconds: what it does to start and to stop.
+
     def bare(self, work, clocked=False):
-        return lambda s: tools.bare(self.program("bare"), work, s, clocked)
+        return lambda s: tools.bare(self.program("bare"), work, s, clocked) if s else {"cpu_s": 0.0}
 
     def run_brunt(self, work, *options, prefix="", **parm):
-        return lambda s: tools.vdbench_like(f"{prefix}{self.brunt}", work, s, options, **parm)
+        return self.like_vdbench(f"{prefix}{self.brunt}", work, options, parm)
 
     def vdbench(self, work, **parm):
         if not self.args.vdbench:
             raise Failed("needs --vdbench DIR")
-        return lambda s: tools.vdbench_like(f"{self.args.vdbench}/vdbench", work, 2 * s, **parm)
+        return self.like_vdbench(f"{self.args.vdbench}/vdbench", work, (), parm)
+
+    def like_vdbench(self, command, work, options, parm):
+        def tool(seconds):
+            idle = {} if seconds else {"rate": 10}
+            return tools.vdbench_like(command, work, seconds or 2, options, **{**parm, **idle})
+
+        return tool
 
     def rounds(self, contenders, rounds):
         """CPU ns per I/O of each, round by round: {name: [numbers]}."""
+        start = {name: statistics.median(tool(0)["cpu_s"] for _ in range(3)) for name, tool in contenders.items()}
         numbers = {name: [] for name in contenders}
         for n in range(rounds):
             for name, tool in contenders.items():
-                numbers[name].append(tools.per_io(tool, self.args.seconds)[0])
+                numbers[name].append(tools.per_io(tool(self.args.seconds), start[name]))
             shown = ", ".join(f"{name} {values[-1]:.0f}" for name, values in numbers.items())
             print(f"  round {n + 1}: CPU ns per I/O: {shown}", file=sys.stderr)
         return numbers
@@ -202,26 +212,25 @@ class Bench:
 
     def p50(self, result):
         """The median response time of reads in the run's end, ns."""
-        ends = [e["run_ended"] for e in result["events"] if "run_ended" in e]
+        ends = [e["event"] for e in result["events"] if e["event"]["kind"] == "run_ended"]
         if not ends:
             raise Failed("no run_ended event")
-        return ends[-1]["times"]["read"]["service_p50_ns"]
+        return ends[-1]["times"]["read"]["service"]["p50_ns"]
 
     def row_8(self):
         work = self.loop(1)
-        own = {name: [] for name in ("sync", "aio", "uring")}
-        offsets = {name: [] for name in own}
+        names = ("sync", "aio", "uring")
+        p50 = {name: [] for name in ("bare", *names)}
         for _ in range(self.args.rounds or 9):
-            bare = tools.bare(self.program("bare"), work, self.args.seconds, True)["p50_ns"]
-            for name in own:
-                got = self.p50(self.run_brunt(work, "--engine", name)(self.args.seconds + 1))
-                own[name].append(got)
-                offsets[name].append(got - bare)
-            print(f"  bare {bare}, " + ", ".join(f"{n} {v[-1]}" for n, v in own.items()), file=sys.stderr)
-        for name, values in offsets.items():
-            yield Row("8", f"loop device, threads=1, {name}: p50 over the bare loop's", "ns", [abs(statistics.median(values))], 150, 60)
-        spread = [max(v) - min(v) for v in zip(*own.values())]
-        yield Row("8", "the same: between sync, aio and uring", "ns", spread, 500, None)
+            p50["bare"].append(tools.bare(self.program("bare"), work, 2, True)["p50_ns"])
+            for name in names:
+                p50[name].append(self.p50(self.run_brunt(work, "--engine", name)(3)))
+            print("  p50 ns: " + ", ".join(f"{name} {v[-1]}" for name, v in p50.items()), file=sys.stderr)
+        for name in names:
+            offset = [abs(statistics.median(a - b for a, b in zip(p50[name], p50["bare"])))]
+            yield Row("8", f"loop device, threads=1, {name}: p50 off the bare loop's, median of pairs", "ns", offset, 150, 60)
+        middles = [statistics.median(p50[name]) for name in names]
+        yield Row("8", "the same: between sync, aio and uring, medians", "ns", [max(middles) - min(middles)], 500, None)
 
     def many(self, sds, threads, seconds, rate="max"):
         """A parameter file of many SDs on the same number of small files."""
@@ -254,7 +263,8 @@ class Bench:
             if child.returncode:
                 raise Failed(child.stderr.read().decode()[-400:])
             with open(f"{folder}/out/events.ndjson", encoding="utf-8") as f:
-                starts = [e["run_started"]["start_ms"] for e in map(json.loads, f) if "run_started" in e]
+                events = [json.loads(line)["event"] for line in f]
+            starts = [e["start_ms"] for e in events if e["kind"] == "run_started"]
         return starts[0] / 1000 - began, wall - seconds, peak / 1024
 
     def row_9(self):
@@ -289,11 +299,12 @@ class Bench:
         contenders = {"brunt": self.run_brunt(work, rate=1000)}
         if self.args.vdbench:
             contenders["Vdbench"] = self.vdbench(work, rate=1000)
+        # A run of 2 seconds is its start; the other 8 count.
+        start = {name: statistics.median(tool(2)["cpu_s"] for _ in range(3)) for name, tool in contenders.items()}
         shares = {name: [] for name in contenders}
         for _ in range(self.args.rounds or 5):
             for name, tool in contenders.items():
-                short, long = tool(4), tool(8)
-                shares[name].append((long["cpu_s"] - short["cpu_s"]) / 4 * 100)
+                shares[name].append((tool(10)["cpu_s"] - start[name]) / 8 * 100)
         yield Row("12", "CPU while pacing at 1,000 per second", "% of a core", shares["brunt"], 8, 5)
         if "Vdbench" in shares:
             ratio = [a / b for a, b in zip(shares["brunt"], shares["Vdbench"])]
@@ -324,7 +335,7 @@ def main():
     parser.add_argument("--target", default=f"{ROOT}/target", help="where cargo builds")
     parser.add_argument("--vdbench", help="folder of a Vdbench that runs here")
     parser.add_argument("--rounds", type=int, help="instead of those of the table")
-    parser.add_argument("--seconds", type=int, default=2, help="of a short run, at least 2; a long one has twice as many")
+    parser.add_argument("--seconds", type=int, default=4, help="of a run, at least 2")
     parser.add_argument("--work", default="/var/tmp", help="a folder on a disk's file system")
     args = parser.parse_args()
     bench = Bench(args)

@@ -154,6 +154,7 @@ impl<'a> Assembly<'a> {
             lun: spec.map_or("", |t| t.lun.as_str()).into(),
             generators: self.generators(target),
             gone: self.gone.get(target).map(Arc::clone).unwrap_or_default(),
+            ends: self.members(target).iter().any(|m| m.stream.is_eof()),
             shared: Arc::clone(&self.shared),
         }
     }

@@ -1,15 +1,18 @@
 //! From what threads recorded to the samples of intervals.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use brunt_plan::work::{Generator, SdTotals, Target};
 use brunt_stats::{Cell, IntervalSample, OpStats, PairSample, PairTimes, Times, TimesSum, Timing};
 
-use crate::record::{Kinds, Recording, Taken, ThreadLog};
+use crate::record::{Kinds, Part, Recording, Taken, ThreadLog};
 
 /// Bytes that the times of single pairs may take in one message, about. With 64 pairs of 1,000 I/Os an interval a
 /// message stays below 20 KiB.
 const BUDGET: usize = 8 * 1024;
+/// So long the end of an interval waits for threads that the system put aside while they were recording.
+pub const PATIENCE: Duration = Duration::from_millis(5);
 /// What a kind of time takes in a message beside its buckets, about.
 const TIMING_BYTES: usize = 24;
 
@@ -91,17 +94,27 @@ impl Collector {
         self.from_ns
     }
 
-    /// Takes from the threads what they have, without ending the interval.
-    pub fn gather(&mut self, now_ns: u64) {
+    /// Takes from the threads what they have, without ending the interval. See [`Recording::flip`] for the patience.
+    pub fn gather(&mut self, now_ns: u64, patience: Option<Duration>) {
         let Self { recording, thread_pairs, pairs, times, .. } = self;
         pairs.iter_mut().for_each(|p| p.in_flight_ns = 0);
-        recording.flip(|thread, set, in_flight| {
-            let Some(numbers) = thread_pairs.get(thread) else { return };
-            for ((taken, flying), number) in set.take().zip(in_flight).zip(numbers) {
-                if let Some(pair) = pairs.get_mut(*number) {
-                    times.add(&taken.times);
-                    pair.add(&taken);
-                    pair.in_flight_ns += i128::from(flying.age_ns(now_ns));
+        recording.flip(patience, |thread, part| {
+            let numbers = thread_pairs.get(thread).map_or(&[][..], Vec::as_slice);
+            match part {
+                Part::Records(set) => {
+                    for (taken, number) in set.take().zip(numbers) {
+                        times.add(&taken.times);
+                        if let Some(pair) = pairs.get_mut(*number) {
+                            pair.add(&taken);
+                        }
+                    }
+                }
+                Part::InFlight(all) => {
+                    for (flying, number) in all.iter().zip(numbers) {
+                        if let Some(pair) = pairs.get_mut(*number) {
+                            pair.in_flight_ns += i128::from(flying.age_ns(now_ns));
+                        }
+                    }
                 }
             }
         });
@@ -109,7 +122,11 @@ impl Collector {
 
     /// Ends the current interval. With the `last` sample nothing stays owed.
     pub fn sample(&mut self, now_ns: u64, idle: bool, last: bool) -> IntervalSample {
-        self.gather(now_ns);
+        match last {
+            // Both sets of all threads.
+            true => (0..2).for_each(|_| self.gather(now_ns, None)),
+            false => self.gather(now_ns, Some(PATIENCE)),
+        }
         self.count += 1;
         let all = last || self.count <= self.warmup;
         let sample = IntervalSample {
@@ -148,7 +165,7 @@ impl Collector {
 
     /// All that was done on each SD until now, also after the last sample.
     pub fn totals(&mut self, targets: &[Target], now_ns: u64) -> Vec<SdTotals> {
-        self.gather(now_ns);
+        (0..2).for_each(|_| self.gather(now_ns, None));
         let mut all: Vec<_> = targets.iter().map(|t| SdTotals { sd: t.sd, ..SdTotals::default() }).collect();
         for pair in &self.pairs {
             if let Some(sd) = all.iter_mut().find(|t| t.sd == pair.sd) {

@@ -13,6 +13,7 @@ use crate::device::Device;
 use crate::device::sim::SimDevice;
 use crate::device::sync::SyncDevice;
 use crate::options::{EngineError, EngineOptions};
+use crate::priority::come_first;
 use crate::random::mix;
 use crate::record::ThreadLog;
 use crate::removal::Exits;
@@ -146,6 +147,7 @@ fn run_real(
     devices: &[Device],
     targets: &[Target],
 ) {
+    come_first();
     let start = shared.gate.wait();
     if let Some(start_ns) = start {
         reporter.start(start_ns);

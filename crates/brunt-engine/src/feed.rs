@@ -61,20 +61,43 @@ impl Members {
     /// The next I/O for a lane, counted within the target. `None`: nothing will come for it any more.
     #[inline]
     pub fn next(&mut self, lane: usize) -> Option<Order> {
+        let mut order = Order::free(0, Access { read: true, hit: false, lba: 0, len: 0 });
+        self.next_into(&mut order, lane).then_some(order)
+    }
+
+    /// The same into a place, which stays as it is when nothing comes: an order is long to copy.
+    #[inline]
+    pub fn next_into(&mut self, order: &mut Order, lane: usize) -> bool {
+        if let [member] = self.all.as_mut_slice() {
+            return member.next(order, 0, lane, &self.shared);
+        }
         for _ in 0..self.all.len() {
             let local = self.turn;
             self.turn = if local + 1 < self.all.len() { local + 1 } else { 0 };
-            let Some(member) = self.all.get_mut(local) else { continue };
-            let had_ended = member.stream.ended();
-            if let Some(access) = member.stream.next_for(lane) {
-                self.shared.tally.issued(member.generator);
-                return Some(Order::free(local, access));
-            }
-            if !had_ended && member.stream.ended() && self.shared.tally.ended(member.generator) {
-                self.shared.news.ring();
+            if self.all.get_mut(local).is_some_and(|m| m.next(order, local, lane, &self.shared)) {
+                return true;
             }
         }
-        None
+        false
+    }
+}
+
+impl Member {
+    /// Always inline: a call is a tenth of what it does.
+    #[inline(always)]
+    fn next(&mut self, order: &mut Order, local: usize, lane: usize, shared: &Shared) -> bool {
+        let had_ended = self.stream.ended();
+        if let Some(access) = self.stream.next_for(lane) {
+            if self.stream.is_eof() {
+                shared.tally.issued(self.generator);
+            }
+            (order.local, order.access) = (local as u32, access);
+            return true;
+        }
+        if !had_ended && self.stream.ended() && shared.tally.ended(self.generator) {
+            shared.news.ring();
+        }
+        false
     }
 }
 

@@ -48,6 +48,7 @@ pub mod calibrate;
 pub mod device;
 pub mod pacing;
 pub mod port;
+pub mod priority;
 pub mod probe;
 pub mod random;
 pub mod reserve;

@@ -196,20 +196,16 @@ impl<P: Port> Reactor<P> {
     fn reap_and_issue(&mut self, first: Option<Completion>, stopping: bool) -> bool {
         let Self { port, arena, crew, writer, pattern, stamps, now_ns: now, .. } = self;
         let mut phase = writer.enter();
-        if let Some(Completion { lane, result }) = first {
-            *now = now_ns();
-            crew.finish(&mut phase, lane, *now, result);
-        }
-        let mut left = if first.is_some() { BATCH } else { 0 };
-        while left > 0 {
-            let Some(Completion { lane, result }) = port.reap() else { break };
-            left -= 1;
-            if *stamps == Stamps::Each {
+        let (mut next, mut reaped) = (first, 0);
+        while let Some(Completion { lane, result }) = next {
+            if reaped == 0 || *stamps == Stamps::Each {
                 *now = now_ns();
             }
             crew.finish(&mut phase, lane, *now, result);
+            reaped += 1;
+            next = if reaped < BATCH { port.reap() } else { None };
         }
-        let mut more = first.is_some() && left == 0;
+        let mut more = reaped == BATCH;
         if stopping {
             return more;
         }

@@ -4,7 +4,8 @@
 //! common epoch. A flip raises the epoch; whatever is recorded later goes to the other set, and the old one belongs
 //! to the collector. So a writer neither locks nor waits, and one that is stuck in the kernel holds nobody up: it
 //! holds no set. It writes only in a *phase*, which begins with `state = RECORDING` and ends with `IDLE`, a matter
-//! of nanoseconds: one I/O of a blocking lane, one batch of a reactor. Only for that the collector waits.
+//! of nanoseconds: one I/O of a blocking lane, one batch of a reactor. Only for that the collector waits, and not for
+//! long: the system may put a thread aside in the middle of a phase.
 //!
 //! Both sides write their own word before they read the other's, sequentially consistent: the writer `state`, then
 //! it reads the epoch; the collector the epoch, then it reads `state`. Hence either the collector sees `RECORDING`
@@ -33,11 +34,17 @@ use std::hint::spin_loop;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicU32, AtomicU64, fence};
+use std::time::{Duration, Instant};
 
 pub use log::{Arrival, Done, Kinds, Set, Taken};
 
 const IDLE: u32 = 0;
 const RECORDING: u32 = 1;
+
+/// Looks at threads that are in a phase before the collector sleeps between two looks.
+const SPINS: u32 = 128;
+/// So long it sleeps then.
+const NAP: Duration = Duration::from_micros(50);
 
 /// What is in flight of one generator.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -118,17 +125,9 @@ impl ThreadLog {
         all.filter(|(issued_ns, _)| *issued_ns > 0)
     }
 
-    /// Waits until the writer keeps off the set of the epoch before.
-    fn wait_for_old_set(&self, epoch: u64) {
-        let mut tries = 0u32;
-        while self.state.load(SeqCst) == RECORDING && self.seen.load(Acquire) != epoch {
-            tries += 1;
-            if tries.is_multiple_of(128) {
-                std::thread::yield_now();
-            } else {
-                spin_loop();
-            }
-        }
+    /// Whether the writer keeps off the set of the epoch before.
+    fn keeps_off(&self, epoch: u64) -> bool {
+        self.state.load(SeqCst) != RECORDING || self.seen.load(Acquire) == epoch
     }
 
     /// What was in flight when `epoch` began. The writer keeps off the set of the epoch before.
@@ -211,12 +210,24 @@ impl Drop for Phase<'_> {
     }
 }
 
+/// What a flip gives of a thread.
+#[derive(Debug)]
+pub enum Part<'a> {
+    /// Its records, to be taken.
+    Records(&'a mut Set),
+    /// What it has in flight of each of its generators.
+    InFlight(&'a [InFlight]),
+}
+
 /// The reading side of all threads.
 #[derive(Debug, Default)]
 pub struct Recording {
     epoch: Arc<AtomicU64>,
     threads: Vec<Arc<ThreadLog>>,
-    in_flight: Vec<InFlight>,
+    /// Of each thread, what it had in flight when it was looked at the last time.
+    in_flight: Vec<Vec<InFlight>>,
+    /// Threads that are waited for.
+    late: Vec<usize>,
 }
 
 impl Recording {
@@ -232,6 +243,7 @@ impl Recording {
             targets: targets.into(),
         });
         self.threads.push(Arc::clone(&log));
+        self.in_flight.push(vec![InFlight::default(); generators.len()]);
         ThreadWriter { log, epoch: Arc::clone(&self.epoch), last_epoch: self.epoch.load(SeqCst) }
     }
 
@@ -240,19 +252,73 @@ impl Recording {
         &self.threads
     }
 
-    /// Ends an interval: gives each thread's number, its records of that interval (to be taken) and what it has in
-    /// flight of each of its generators.
-    pub fn flip(&mut self, mut visit: impl FnMut(usize, &mut Set, &[InFlight])) {
-        let old = self.epoch.fetch_add(1, SeqCst);
-        for (n, log) in self.threads.iter().enumerate() {
-            log.wait_for_old_set(old + 1);
-            log.in_flight_at(old + 1, &mut self.in_flight);
-            // SAFETY: the writer was idle or knew of the new epoch after it rose, so it writes to the other set until
-            // the next flip, which needs `&mut self`. The acquiring loads above show all it wrote.
-            let set = unsafe { &mut *log.sets[(old & 1) as usize].get() };
-            visit(n, set, &self.in_flight);
+    /// Ends an interval: gives each thread's records of it and what it has in flight.
+    ///
+    /// Where hundreds of lanes share a core some were put aside by the system in the middle of a phase, and come back
+    /// when all others had their turn. They are waited for `patience` in all; `None`: until the last is there. Of whoever
+    /// is later nothing is touched: its records come with one of the two next flips at which it is there, for the set of
+    /// an even or odd epoch holds what was not taken from it before. Until then its I/Os count as in flight.
+    pub fn flip(&mut self, patience: Option<Duration>, mut visit: impl FnMut(usize, Part<'_>)) {
+        let epoch = self.epoch.fetch_add(1, SeqCst) + 1;
+        let mut late = std::mem::take(&mut self.late);
+        late.clear();
+        late.extend(0..self.threads.len());
+        self.wait_for(&mut late, epoch, patience, |log, n, in_flight| {
+            log.in_flight_at(epoch, in_flight);
+            // SAFETY: the thread keeps off it.
+            visit(n, Part::Records(unsafe { old_set(log, epoch) }));
+            visit(n, Part::InFlight(in_flight));
+        });
+        for n in &late {
+            visit(*n, Part::InFlight(self.in_flight.get(*n).map_or(&[], Vec::as_slice)));
+        }
+        self.late = late;
+    }
+
+    /// Gives each of these threads that keeps off the set of the epoch before, and leaves those that do not in time.
+    fn wait_for(
+        &mut self,
+        late: &mut Vec<usize>,
+        epoch: u64,
+        patience: Option<Duration>,
+        mut ready: impl FnMut(&ThreadLog, usize, &mut Vec<InFlight>),
+    ) {
+        let until = patience.and_then(|p| Instant::now().checked_add(p));
+        let mut tries = 0u32;
+        loop {
+            late.retain(|n| {
+                let (Some(log), Some(in_flight)) = (self.threads.get(*n), self.in_flight.get_mut(*n)) else {
+                    return false;
+                };
+                let there = log.keeps_off(epoch);
+                if there {
+                    ready(log, *n, in_flight);
+                }
+                !there
+            });
+            if late.is_empty() || until.is_some_and(|until| Instant::now() >= until) {
+                return;
+            }
+            tries += 1;
+            match tries < SPINS {
+                true => spin_loop(),
+                // A phase takes nanoseconds: this one was interrupted, and needs the core.
+                false => std::thread::sleep(NAP),
+            }
         }
     }
+}
+
+/// The set of the epoch before `epoch`, which is the present one.
+///
+/// # Safety
+/// The thread keeps off it: it was idle, or knew of `epoch`, after that rose. Then it writes to the other set until the
+/// epoch rises again, which only the caller does, and the acquiring loads of [`ThreadLog::keeps_off`] show all it wrote.
+/// The caller holds no other reference to it.
+#[allow(clippy::mut_from_ref)]
+unsafe fn old_set(log: &ThreadLog, epoch: u64) -> &mut Set {
+    // SAFETY: as the caller says.
+    unsafe { &mut *log.sets[((epoch + 1) & 1) as usize].get() }
 }
 
 #[cfg(test)]
@@ -268,9 +334,9 @@ mod tests {
 
     fn take(r: &mut Recording, now: u64) -> (u64, i64) {
         let mut out = (0, 0);
-        r.flip(|_, set, in_flight| {
-            out.0 += set.take().map(|t| t.read.ops).sum::<u64>();
-            out.1 += in_flight.iter().map(|f| f.age_ns(now)).sum::<i64>();
+        r.flip(Some(Duration::ZERO), |_, part| match part {
+            Part::Records(set) => out.0 += set.take().map(|t| t.read.ops).sum::<u64>(),
+            Part::InFlight(all) => out.1 += all.iter().map(|f| f.age_ns(now)).sum::<i64>(),
         });
         out
     }
@@ -336,16 +402,21 @@ mod tests {
         let mut seen = [(0, 0); 3];
         let mut flip = |r: &mut Recording| {
             let mut all = [0; 3];
-            r.flip(|n, set, in_flight| {
-                let (ops, bytes) = &mut seen[n];
-                set.take().for_each(|t| (*ops, *bytes) = (*ops + t.read.ops, *bytes + t.read.bytes));
-                let flying: u64 = in_flight.iter().map(|f| f.count).sum();
-                let issued = *ops + flying;
-                assert!(flying <= 3, "{flying} in flight of three lanes");
-                // What is done and what is in flight at the cut are all I/Os up to one of them.
-                let stamps = in_flight.iter().map(|f| f.issued_sum).fold(*bytes, u64::wrapping_add);
-                assert_eq!(stamps, issued * (issued + 1) / 2);
-                all[n] = issued;
+            r.flip(None, |n, part| match part {
+                Part::Records(set) => {
+                    let (ops, bytes) = &mut seen[n];
+                    set.take().for_each(|t| (*ops, *bytes) = (*ops + t.read.ops, *bytes + t.read.bytes));
+                }
+                Part::InFlight(in_flight) => {
+                    let (ops, bytes) = seen[n];
+                    let flying: u64 = in_flight.iter().map(|f| f.count).sum();
+                    let issued = ops + flying;
+                    assert!(flying <= 3, "{flying} in flight of three lanes");
+                    // What is done and what is in flight at the cut are all I/Os up to one of them.
+                    let stamps = in_flight.iter().map(|f| f.issued_sum).fold(bytes, u64::wrapping_add);
+                    assert_eq!(stamps, issued * (issued + 1) / 2);
+                    all[n] = issued;
+                }
             });
             all
         };
@@ -360,5 +431,56 @@ mod tests {
         });
         flip(&mut r);
         assert_eq!(flip(&mut r).as_slice(), issued);
+    }
+
+    #[test]
+    fn records_of_a_thread_put_aside_in_a_phase_come_later() {
+        let mut r = Recording::default();
+        let mut w = r.thread(&[KINDS], &[0]);
+        w.enter().issue(0, 0, 10);
+        let mut aside = w.enter();
+        // Nobody knows yet that it is done: it counts as in flight.
+        aside.done(0, &done(0, 10, 20));
+        assert_eq!(take(&mut r, 30), (0, 0), "never looked at before");
+        aside.issue(0, 0, 40);
+        drop(aside);
+        assert_eq!(take(&mut r, 50), (0, 10), "they are in the set of the other epochs");
+        assert_eq!(take(&mut r, 60), (1, 20));
+        let mut aside = w.enter();
+        aside.done(0, &done(0, 40, 60));
+        // However many intervals it is away.
+        assert_eq!([take(&mut r, 70), take(&mut r, 80), take(&mut r, 90)], [(0, 30), (0, 40), (0, 50)]);
+        drop(aside);
+        let (first, second) = (take(&mut r, 100), take(&mut r, 110));
+        assert_eq!((first.0 + second.0, second.1), (1, 0));
+        assert_eq!(take(&mut r, 120), (0, 0));
+    }
+
+    #[test]
+    fn without_patience_nothing_is_lost_or_counted_twice() {
+        let mut r = Recording::default();
+        let stop = AtomicBool::new(false);
+        let writers: Vec<_> = (0..3).map(|_| r.thread(&[KINDS; 2], &[0; 3])).collect();
+        let (mut ops, mut flying) = (0, 0);
+        let mut flip = |r: &mut Recording| {
+            flying = 0;
+            r.flip(Some(Duration::ZERO), |_, part| match part {
+                Part::Records(set) => ops += set.take().map(|t| t.read.ops).sum::<u64>(),
+                Part::InFlight(all) => flying += all.iter().map(|f| f.count).sum::<u64>(),
+            });
+            ops + flying
+        };
+        let issued: u64 = std::thread::scope(|s| {
+            let stop = &stop;
+            let threads: Vec<_> = writers.into_iter().map(|w| s.spawn(move || write(w, stop))).collect();
+            for _ in 0..if cfg!(miri) { 5 } else { 2000 } {
+                flip(&mut r);
+            }
+            stop.store(true, Relaxed);
+            threads.into_iter().map(|t| t.join().unwrap_or_default()).sum()
+        });
+        // Both sets.
+        flip(&mut r);
+        assert_eq!(flip(&mut r), issued);
     }
 }

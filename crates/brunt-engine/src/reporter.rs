@@ -5,7 +5,7 @@ use std::sync::Arc;
 use brunt_plan::work::{IoErrorKind, IoFailure, Target, WorkerEvent};
 
 use crate::clock::{now_ns, wall_ms};
-use crate::collect::Collector;
+use crate::collect::{Collector, PATIENCE};
 use crate::device::Device;
 use crate::shared::Shared;
 
@@ -82,10 +82,11 @@ impl Reporter {
     pub fn sample(&mut self, now_ns: u64) -> bool {
         self.news();
         let last = self.comes_last();
-        let sample = self.collector.sample(now_ns, self.idle, last);
         if last {
+            // Before the sample: where lanes crowd a core, it waits for those that record.
             self.shared.stop_lanes();
         }
+        let sample = self.collector.sample(now_ns, self.idle, last);
         self.idle = self.shared.tally.all_done();
         (self.events)(WorkerEvent::Interval(Box::new(sample)));
         last
@@ -142,7 +143,7 @@ impl Reporter {
                 return true;
             }
             if now >= gather {
-                self.collector.gather(now);
+                self.collector.gather(now, Some(PATIENCE));
                 gather = now.saturating_add(GATHER_NS);
             }
             self.shared.news.wait(seen, Some(boundary.min(gather)));

@@ -20,6 +20,8 @@ pub struct Site {
     pub generators: Arc<[usize]>,
     /// Whether the target is out of the run.
     pub gone: Arc<AtomicBool>,
+    /// Whether some generator ends, so that its I/Os are counted.
+    pub ends: bool,
     /// Run.
     pub shared: Arc<Shared>,
 }
@@ -47,7 +49,8 @@ impl Site {
         if let Some(error) = error {
             self.fail(order, error);
         }
-        if let Some(generator) = self.generators.get(order.local as usize)
+        if self.ends
+            && let Some(generator) = self.generators.get(order.local as usize)
             && self.shared.tally.completed(*generator)
         {
             self.shared.news.ring();

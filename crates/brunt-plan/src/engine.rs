@@ -61,6 +61,8 @@ pub struct Need {
     pub direct: bool,
     /// Most lanes of one worker, over all runs.
     pub lanes: u32,
+    /// Whether some run issues by due times.
+    pub paced: bool,
     /// Whether its file is made or extended first.
     pub made: bool,
 }
@@ -98,10 +100,13 @@ pub enum Why {
     },
     /// A character device.
     Character,
-    /// No run has more than one I/O outstanding in a worker.
+    /// No run has more than one I/O outstanding in a worker, and none has due times.
     OneLane,
-    /// Several I/Os outstanding, done by the best back end that the host has.
+    /// Several I/Os outstanding, or due times, done by the best back end that the host has.
     Many {
+        /// Whether only due times speak for it: a blocking lane would be woken by the thread that keeps them, and be late
+        /// by that.
+        lone: bool,
         /// Whether on a file.
         file: bool,
         /// Why not `uring`, when that is so.
@@ -125,9 +130,13 @@ impl fmt::Display for Why {
             Why::Sparse { known: false } => f.write_str("a file of which it is not known whether it has holes"),
             Why::Character => f.write_str("a character device"),
             Why::OneLane => f.write_str("never more than one I/O outstanding in a worker"),
-            Why::Many { file, no_uring, no_aio } => {
+            Why::Many { lone, file, no_uring, no_aio } => {
                 f.write_str(if *file { "a whole file with direct I/O" } else { "a block device" })?;
-                f.write_str(", several I/Os outstanding")?;
+                f.write_str(if *lone {
+                    ", one I/O outstanding at its due time"
+                } else {
+                    ", several I/Os outstanding"
+                })?;
                 if let Some(why) = no_uring {
                     write!(f, "; not uring: {why}")?;
                 }
@@ -193,7 +202,8 @@ fn fitting(facts: &LunFacts, need: Need, support: &EngineSupport) -> Choice {
         (Some(_), Some(_)) => Backend::Sync,
     };
     let no_aio = no_aio.clone().filter(|_| backend == Backend::Sync);
-    let why = Why::Many { file: facts.kind == LunKind::File, no_uring: no_uring.clone(), no_aio };
+    let lone = need.lanes <= 1;
+    let why = Why::Many { lone, file: facts.kind == LunKind::File, no_uring: no_uring.clone(), no_aio };
     Choice { backend, why }
 }
 
@@ -218,5 +228,5 @@ fn blocking(facts: &LunFacts, need: Need) -> Option<Why> {
         (_, None) if file => return Some(Why::Sparse { known: false }),
         _ => {}
     }
-    (need.lanes <= 1).then_some(Why::OneLane)
+    (need.lanes <= 1 && !need.paced).then_some(Why::OneLane)
 }

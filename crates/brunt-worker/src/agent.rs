@@ -53,6 +53,7 @@ pub use listen::{Accept, Accepting, ListenError, ListenOptions};
 pub use meeting::{Missing, new_token};
 pub use options::{AgentCommand, AgentOptions, OptionsError};
 
+use crate::control;
 use crate::engine::WorkEngine;
 use crate::engine_link::LaneEngine;
 use calls::Calls;
@@ -68,9 +69,6 @@ const DRAIN_LIMIT: Duration = Duration::from_secs(5);
 
 /// Time the last messages have to leave.
 const GOODBYE_LIMIT: Duration = Duration::from_secs(5);
-
-/// Threads for everything but I/O: one may be busy with a large message while another answers.
-const CONTROL_THREADS: usize = 2;
 
 /// Why an agent ended.
 #[derive(Debug, thiserror::Error)]
@@ -104,12 +102,8 @@ pub enum AgentError {
 /// # Errors
 /// See [`AgentError`].
 pub fn run(command: AgentCommand) -> Result<(), AgentError> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(CONTROL_THREADS)
-        .thread_name("control")
-        .enable_all()
-        .build()
-        .map_err(AgentError::Start)?;
+    let runtime = control::runtime().map_err(AgentError::Start)?;
+    control::come_first();
     let done = runtime.block_on(run_with(command, Arc::new(LaneEngine::default())));
     // Nothing that hangs may keep the process.
     runtime.shutdown_background();

@@ -5,6 +5,7 @@
 
 pub mod agent;
 pub mod calibrate;
+pub mod control;
 pub mod engine;
 pub mod engine_link;
 pub mod inspect;

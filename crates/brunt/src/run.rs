@@ -10,6 +10,7 @@ use brunt_master::tether::{Crew, Terms};
 use brunt_master::{Fleet, FleetHost, GrpcLink, LinkEvent, Outcome};
 use brunt_plan::plan::Plan;
 use brunt_report::Directory;
+use brunt_worker::control;
 use tokio::sync::mpsc;
 
 use crate::arguments::{Arguments, Layout};
@@ -91,11 +92,12 @@ fn execute(
     session: &mut Session,
     interrupted: &mut Interrupted,
 ) -> (i32, bool) {
-    let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
+    let runtime = match control::runtime() {
         Ok(runtime) => runtime,
         Err(error) => return (give_up(&format!("cannot start threads: {error}"), invocation, session), false),
     };
     let mut held = Vec::new();
+    control::come_first();
     let done = runtime.block_on(async {
         let (events, from_agents) = mpsc::channel(EVENTS);
         let fleet = launch(invocation, arguments, &plan, session, events)?;

@@ -109,8 +109,9 @@ struct Masking {
 impl Masking {
     fn text(&self, text: &str) -> String {
         let lines = text.lines().map(|l| self.line(l).trim_end().to_owned());
-        // Boxes tell of the host's load, or of numbers that are not exact.
-        let shown = lines.filter(|l| self.exact || !l.starts_with("T *"));
+        // Boxes and limits tell of the host's load, or of numbers that are not exact.
+        let is_of_this_host = |l: &str| l.starts_with("T *") || l.contains(": limited by the ");
+        let shown = lines.filter(|l| self.exact || !is_of_this_host(l));
         shown.fold(String::new(), |all, line| all + &line + "\n")
     }
 

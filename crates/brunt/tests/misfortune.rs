@@ -30,7 +30,7 @@ fn io_that_never_returns_is_given_up_and_the_reports_are_written() {
         let row = format!("Waiting for 3 outstanding i/o; {seconds} seconds since the end of the run");
         assert!(console.contains(&row), "{console}");
     }
-    let said = "outstanding I/O never returned: 3 I/Os of localhost-0 (lun sim:a, the oldest ";
+    let said = "outstanding I/O never returned: 3 I/Os of localhost-0 (the oldest to lun sim:a, ";
     assert!(errors.contains(said) && errors.contains("given up 2 seconds after the end of rd=rd1"), "{errors}");
     let summary = fs::read_to_string(folder.path().join("out/summary.html")).unwrap();
     assert!(summary.contains("avg_2-2") && !summary.contains("Starting RD=rd2"), "{summary}");

@@ -158,9 +158,10 @@ mod tests {
         let file = MemoryFile::new(1 << 20).unwrap();
         let found = beside(&trial(&file), 3).unwrap();
         for spread in [found.bare, found.engine] {
-            assert!(spread.n == 3 && spread.min_ns > 0.0 && spread.min_ns <= spread.max_ns, "{found:?}");
+            // A round that a busy machine starved is left out.
+            assert!((1..=3).contains(&spread.n) && spread.min_ns > 0.0 && spread.min_ns <= spread.max_ns, "{found:?}");
         }
-        assert!(found.added.min_ns <= found.added.p50_ns && found.added_cpu.max_ns > 0.0, "{found:?}");
+        assert!(found.added.min_ns <= found.added.p50_ns && found.added_cpu.max_ns.is_finite(), "{found:?}");
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! io_uring: the asynchronous engine of kernels since 5.11, where it is allowed.
 
+mod lists;
 mod ring;
 
-use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
 use std::marker::PhantomData;
@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use io_uring::squeue::Entry;
 use io_uring::{opcode, types};
+use lists::{Answers, Unsent};
 use ring::Ring;
 
 use super::error::PortError;
@@ -40,10 +41,15 @@ impl Arena {
     /// The number of the registered buffer that has all these bytes.
     #[inline]
     fn holds(&self, at: usize, len: u64) -> Option<u16> {
-        let from = at.checked_sub(self.start)?;
-        let last = from.checked_add(usize::try_from(len).ok()?.max(1))? - 1;
+        // What lies before the start is far behind the end.
+        let from = at.wrapping_sub(self.start);
+        let room = self.len.checked_sub(from)? as u64;
+        if len > room || room == 0 {
+            return None;
+        }
+        let last = from + (len as usize).max(1) - 1;
         let (of_from, of_last) = (from >> REGISTERED_SHIFT, last >> REGISTERED_SHIFT);
-        (last < self.len && of_from == of_last).then_some(of_from as u16)
+        (of_from == of_last).then_some(of_from as u16)
     }
 }
 
@@ -57,12 +63,12 @@ pub struct UringPort {
     arena: Option<Arena>,
     polled: bool,
     /// What each lane does, for an I/O that must be repeated.
-    entries: Box<[Option<Entry>]>,
+    requests: Box<[Option<Request>]>,
     /// The lanes of what is pushed and not taken, in order.
-    unsent: VecDeque<u32>,
+    unsent: Unsent,
     in_flight: u32,
-    /// How many completions there were at the last look.
-    ready: u32,
+    /// What is done and was not reaped: lane and answer.
+    done: Answers,
     refused: Refused,
     /// The error with which the ring broke: everything is refused from then on.
     broken: Option<i32>,
@@ -134,10 +140,10 @@ impl UringPort {
             registered,
             arena,
             polled,
-            entries: vec![None; lanes as usize].into(),
-            unsent: VecDeque::with_capacity(lanes as usize),
+            requests: vec![None; lanes as usize].into(),
+            unsent: Unsent::new(lanes),
             in_flight: 0,
-            ready: 0,
+            done: Answers::new(lanes),
             refused: Refused::new(lanes),
             broken: None,
             here: PhantomData,
@@ -151,7 +157,6 @@ impl UringPort {
 
     #[inline]
     fn entry(&self, request: &Request) -> Option<Entry> {
-        let file = self.files.get(request.file as usize)?;
         let access = &request.access;
         let (at, len) = (request.buffer.as_ptr(), access.len.min(MOST_BYTES));
         let fixed = self.arena.and_then(|a| a.holds(at as usize, len));
@@ -166,18 +171,23 @@ impl UringPort {
                 }
             };
         }
-        let entry =
-            if self.registered { build!(types::Fixed(request.file)) } else { build!(types::Fd(file.as_raw_fd())) };
+        let entry = match self.registered {
+            true => build!(types::Fixed(request.file)),
+            false => build!(types::Fd(self.files.get(request.file as usize)?.as_raw_fd())),
+        };
         Some(entry.user_data(u64::from(request.lane)))
     }
 
-    fn start(&mut self, lane: u32, entry: &Entry) {
+    #[inline]
+    fn start(&mut self, request: &Request) {
+        let lane = request.lane;
+        let Some(entry) = self.entry(request) else { return self.refused.add(lane, libc::EBADF) };
         if let Some(errno) = self.broken {
             return self.refused.add(lane, errno);
         }
         // SAFETY: the buffer is valid by the promise that `push` asks for.
-        match unsafe { self.ring.queues.submission().push(entry) } {
-            Ok(()) => self.unsent.push_back(lane),
+        match unsafe { self.ring.queues.submission().push(&entry) } {
+            Ok(()) => self.unsent.push(lane),
             // There is an entry for each lane, so that the lane had an I/O already.
             Err(_) => self.refused.add(lane, libc::EBUSY),
         }
@@ -185,10 +195,10 @@ impl UringPort {
 
     /// Enters the kernel with the batch, and notes what it took. Says whether the rest can be tried at once.
     fn enter(&mut self, min: u32, timeout_ns: Option<u64>) -> bool {
-        let before = self.unsent.len() as u32;
+        let before = self.unsent.len();
         let result = self.ring.enter(before, min, timeout_ns);
         let left = self.ring.unsent().min(before);
-        self.unsent.drain(..(before - left) as usize);
+        self.unsent.taken(before - left);
         self.in_flight += before - left;
         match result {
             Ok(_) => left > 0 && left < before,
@@ -204,19 +214,21 @@ impl UringPort {
     /// After an error that no call can mend: gives back what was not taken, and takes no more.
     fn break_with(&mut self, errno: i32) {
         self.broken = Some(errno);
-        while let Some(lane) = self.unsent.pop_front() {
+        while let Some(lane) = self.unsent.pop() {
             self.refused.add(lane, errno);
         }
     }
 
-    /// Counts what is done.
+    /// Takes over what is done: one look at the ring for all of it. At most one of each lane is there, so that the list
+    /// never grows.
     #[inline]
     fn look(&mut self) {
-        self.ready = self.ring.queues.completion().len() as u32;
+        let all = self.ring.queues.completion().map(|done| (done.user_data() as u32, done.result()));
+        self.in_flight = self.in_flight.saturating_sub(self.done.add(all));
     }
 
     fn has_some(&self) -> bool {
-        self.ready > 0 || !self.refused.is_empty()
+        !self.done.is_empty() || !self.refused.is_empty()
     }
 
     /// Polls the device until something is done: a polled ring cannot wait with a deadline.
@@ -257,12 +269,11 @@ fn register(ring: &Ring, arena: NonNull<[u8]>) -> Option<Arena> {
 impl Port for UringPort {
     #[inline]
     unsafe fn push(&mut self, request: &Request) {
-        let lane = request.lane as usize;
-        let Some(entry) = self.entry(request).filter(|_| lane < self.entries.len()) else {
+        let Some(place) = self.requests.get_mut(request.lane as usize) else {
             return self.refused.add(request.lane, libc::EBADF);
         };
-        self.start(request.lane, &entry);
-        self.entries[lane] = Some(entry);
+        *place = Some(*request);
+        self.start(request);
     }
 
     #[inline]
@@ -296,7 +307,7 @@ impl Port for UringPort {
     #[inline]
     fn poll(&mut self) {
         self.look();
-        if self.ready == 0 && self.in_flight > 0 && self.ring.holds_back() {
+        if self.done.is_empty() && self.in_flight > 0 && self.ring.holds_back() {
             // Nothing is handed over: that is for `submit`.
             let _ = self.ring.enter(0, 0, None);
             self.look();
@@ -308,15 +319,11 @@ impl Port for UringPort {
         if let Some(refused) = self.refused.take() {
             return Some(refused);
         }
-        while self.ready > 0 {
-            let done = self.ring.queues.completion().next()?;
-            self.ready -= 1;
-            self.in_flight = self.in_flight.saturating_sub(1);
-            let lane = done.user_data() as u32;
-            match u64::try_from(done.result()) {
+        while let Some((lane, answer)) = self.done.take() {
+            match u64::try_from(answer) {
                 Ok(moved) => return Some(Completion { lane, result: Ok(moved) }),
-                Err(_) if self.must_repeat(-done.result()) => self.repeat(lane),
-                Err(_) => return Some(Completion { lane, result: Err(-done.result()) }),
+                Err(_) if self.must_repeat(-answer) => self.repeat(lane),
+                Err(_) => return Some(Completion { lane, result: Err(-answer) }),
             }
         }
         None
@@ -331,8 +338,8 @@ impl UringPort {
 
     #[cold]
     fn repeat(&mut self, lane: u32) {
-        if let Some(entry) = self.entries.get(lane as usize).cloned().flatten() {
-            self.start(lane, &entry);
+        if let Some(request) = self.requests.get(lane as usize).copied().flatten() {
+            self.start(&request);
         }
     }
 }

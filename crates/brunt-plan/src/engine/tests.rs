@@ -29,7 +29,7 @@ fn support(no_uring: Option<&str>, no_aio: Option<&str>) -> EngineSupport {
     EngineSupport { no_uring: no_uring.map(str::to_owned), no_aio: no_aio.map(str::to_owned) }
 }
 
-const DIRECT: Need = Need { direct: true, lanes: 8, made: false };
+const DIRECT: Need = Need { direct: true, lanes: 8, paced: false, made: false };
 
 fn told(facts: &LunFacts, need: Need, support: &EngineSupport, asked: Asked) -> String {
     match choose(facts, need, support, asked) {
@@ -52,6 +52,7 @@ fn every_rule() {
         auto(lun(Block, None, None), DIRECT),
         auto(lun(Block, no, None), DIRECT),
         auto(lun(Block, yes, None), one),
+        auto(lun(Block, yes, None), Need { paced: true, ..one }),
         auto(lun(Block, yes, None), cached),
         auto(lun(Character, yes, None), DIRECT),
         auto(lun(File, yes, yes), DIRECT),
@@ -69,6 +70,7 @@ fn every_rule() {
     uring: a block device, several I/Os outstanding
     sync: an I/O completes inside the system call, or blocks in it
     sync: never more than one I/O outstanding in a worker
+    uring: a block device, one I/O outstanding at its due time
     sync: page cache: an I/O completes in the system call
     sync: a character device
     uring: a whole file with direct I/O, several I/Os outstanding
@@ -102,7 +104,7 @@ fn the_best_that_the_host_has() {
 #[test]
 fn what_is_asked_for_is_taken_or_refused() {
     let tmpfs = lun(LunKind::File, Some(false), Some(true));
-    let cached = Need { direct: false, lanes: 1, made: true };
+    let cached = Need { direct: false, lanes: 1, paced: false, made: true };
     let poor = support(Some("this kernel has no io_uring"), Some("aio-max-nr is 0"));
     let asked = [Asked::Sync, Asked::Aio, Asked::Uring, Asked::Null];
     let taken = asked.map(|asked| told(&tmpfs, cached, &support(None, None), asked));
@@ -136,13 +138,14 @@ proptest! {
         allocated: Option<bool>,
         direct: bool,
         made: bool,
+        paced: bool,
         lanes in 1u32..4,
         no_uring: bool,
         no_aio: bool,
     ) {
         let facts = lun(if file { LunKind::File } else { LunKind::Block }, nowait, allocated);
         let support = support(no_uring.then_some("x"), no_aio.then_some("y"));
-        let need = Need { direct, lanes, made };
+        let need = Need { direct, lanes, paced, made };
         let chosen = |need, support: &EngineSupport| choose(&facts, need, support, Asked::Auto).unwrap().backend;
         let here = chosen(need, &support);
         let more = chosen(Need { lanes: lanes + 1, ..need }, &support);

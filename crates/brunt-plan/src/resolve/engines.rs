@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use super::{Lun, Nature, SetupNotice, SetupProblem, Sighting, notices};
 use crate::deal::{shares, threads};
 use crate::engine::{Asked, Choice, Need, Why, choose};
-use crate::plan::{Plan, Run, RunKind, Workload};
+use crate::plan::{Plan, Rate, Run, RunKind, Workload};
 use crate::work::{Backend, EngineSupport, HostTraits, LunKind};
 
 /// Most lanes that an SD has on a host.
@@ -21,6 +21,8 @@ struct Lanes {
 struct Demand {
     /// By SD: whether a measured run goes through the page cache.
     cached: Vec<bool>,
+    /// By SD: whether a measured run issues by due times.
+    paced: Vec<bool>,
     /// By SD and host.
     lanes: HashMap<(usize, usize), Lanes>,
 }
@@ -57,7 +59,7 @@ pub(crate) fn choose_all(
         for seen in &by_sd[at] {
             let lanes = demand.lanes.get(&(at, seen.host)).copied().unwrap_or_default();
             let made = seen.facts.kind == LunKind::File && seen.facts.size < lun.size;
-            let need = Need { direct: !demand.cached[at], lanes: lanes.worker, made };
+            let need = Need { direct: !demand.cached[at], lanes: lanes.worker, paced: demand.paced[at], made };
             let support = hosts.get(seen.host).map_or(&whole, |traits| &traits.engines);
             match choose(seen.facts, need, support, asked) {
                 Ok(choice) => engines[at][seen.host] = Some(choice),
@@ -88,7 +90,9 @@ fn without_device(plan: &Plan, sd: usize, asked: Asked) -> Vec<Option<Choice>> {
 
 impl Demand {
     fn of(plan: &Plan, luns: &[Option<Lun>]) -> Self {
-        let mut demand = Demand { cached: vec![false; plan.sds.len()], lanes: HashMap::new() };
+        let none = vec![false; plan.sds.len()];
+        let mut demand = Demand { cached: none.clone(), paced: none, lanes: HashMap::new() };
+        let mut timed = HashSet::new();
         let mut flags = HashSet::new();
         let mut dealt = HashSet::new();
         for run in &plan.runs {
@@ -98,6 +102,9 @@ impl Demand {
                 let said = said.map(|said| (said.is_empty(), said.iter().any(|f| f.is_direct())));
                 if flags.insert((workload.sds.as_ptr(), said)) {
                     demand.look_at_flags(plan, luns, run, workload);
+                }
+                if !matches!(run.rate, Rate::Max | Rate::CurveMax) && timed.insert(workload.sds.as_ptr()) {
+                    workload.sds.iter().for_each(|at| demand.paced[*at] = true);
                 }
             }
             let groups = Group::of(run);
