@@ -6,14 +6,14 @@ pub mod sync;
 
 use std::sync::Arc;
 
+use open::OpenFile;
 use sim::SimDevice;
-use sync::SyncDevice;
 
 /// A target, opened.
 #[derive(Debug, Clone)]
 pub enum Device {
     /// A file or a device.
-    File(Arc<SyncDevice>),
+    File(Arc<OpenFile>),
     /// A simulated device.
     Sim(Arc<SimDevice>),
     /// None.

@@ -10,8 +10,8 @@ use brunt_plan::work::{Backend, Target, WorkerShare};
 use crate::assembly::{Assembly, check};
 use crate::clock::{now_ns, ns_of};
 use crate::device::Device;
+use crate::device::open::OpenFile;
 use crate::device::sim::SimDevice;
-use crate::device::sync::SyncDevice;
 use crate::options::{EngineError, EngineOptions};
 use crate::priority::come_first;
 use crate::random::mix;
@@ -105,7 +105,7 @@ fn open(target: &Target, seed: u64) -> Result<Device, EngineError> {
     }
     let how = if target.write { "reading and writing" } else { "reading" };
     let failed = |error| EngineError::Open { sd: target.name.clone(), lun: target.lun.clone(), how, error };
-    Ok(Device::File(Arc::new(SyncDevice::open(target).map_err(failed)?)))
+    Ok(Device::File(Arc::new(OpenFile::open(target).map_err(failed)?)))
 }
 
 fn prepare_real(share: WorkerShare, options: &EngineOptions, events: Events) -> Result<Prepared, EngineError> {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use crate::buffer::Buffer;
 use crate::clock::now_ns;
-use crate::device::sync::SyncDevice;
+use crate::device::open::OpenFile;
+use crate::device::sync::transfer;
 use crate::feed::Order;
 use crate::pattern::Pattern;
 use crate::record::{Arrival, Done, Phase};
@@ -35,7 +36,7 @@ struct Answer {
 #[derive(Debug)]
 pub struct Lane {
     seat: Seat,
-    device: Arc<SyncDevice>,
+    device: Arc<OpenFile>,
     read: Buffer,
     write: Buffer,
     pattern: Pattern,
@@ -46,7 +47,7 @@ impl Lane {
     ///
     /// # Errors
     /// What the system says about the memory.
-    pub fn new(seat: Seat, device: Arc<SyncDevice>, needs: Needs, salt: u64) -> io::Result<Self> {
+    pub fn new(seat: Seat, device: Arc<OpenFile>, needs: Needs, salt: u64) -> io::Result<Self> {
         let (read, write) = (Buffer::new(needs.read)?, Buffer::new(needs.write)?);
         Ok(Self { seat, device, read, write, pattern: Pattern::new(salt) })
     }
@@ -100,7 +101,7 @@ impl Lane {
         let issued_ns = now_ns();
         phase.issue(0, order.local, issued_ns);
         drop(phase);
-        let result = self.device.transfer(access, buffer);
+        let result = transfer(self.device.file(), access, buffer);
         let done_ns = now_ns();
         Answer { order, arrival, issued_ns, done_ns, result }
     }

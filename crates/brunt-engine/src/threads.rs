@@ -11,7 +11,7 @@ use brunt_plan::work::{Backend, Target, WorkerShare};
 use crate::affinity;
 use crate::assembly::Assembly;
 use crate::device::Device;
-use crate::device::sync::SyncDevice;
+use crate::device::open::OpenFile;
 use crate::lane::Lane;
 use crate::options::{EngineError, EngineOptions};
 use crate::pacer::Pacer;
@@ -149,12 +149,7 @@ impl<'a> Crowd<'a> {
         })
     }
 
-    fn lanes(
-        &mut self,
-        assembly: &mut Assembly<'_>,
-        target: usize,
-        device: &Arc<SyncDevice>,
-    ) -> Result<(), EngineError> {
+    fn lanes(&mut self, assembly: &mut Assembly<'_>, target: usize, device: &Arc<OpenFile>) -> Result<(), EngineError> {
         let needs = assembly.needs(target);
         for seat in assembly.seats(target) {
             let number = self.threads.len();

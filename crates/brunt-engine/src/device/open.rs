@@ -39,7 +39,7 @@ impl OpenFile {
         Ok(Self { file: Arc::new(options.mode(0o666).open(&target.lun)?), fsync })
     }
 
-    /// The file, to be shared with ports.
+    /// The open file, for lanes and ports.
     pub fn file(&self) -> &Arc<File> {
         &self.file
     }

@@ -1,89 +1,35 @@
-//! Files and devices, and `pread` and `pwrite` on them: the right back end wherever an I/O completes inside the system
-//! call.
+//! `pread` and `pwrite`: the right back end wherever an I/O completes inside the system call.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::OpenOptionsExt;
-use std::sync::Arc;
-
-use brunt_plan::work::{OpenFlag, Target};
 
 use crate::address::Access;
 
-/// `o_sync`, `o_dsync` and `o_rsync` all set this, as Vdbench does (`docs/vdbench/raw.md` §5).
-const O_DSYNC: i32 = 0x1000;
-
-/// An open file or device.
-#[derive(Debug)]
-pub struct SyncDevice {
-    file: Arc<File>,
-    fsync: bool,
-}
-
-impl SyncDevice {
-    /// Opens a target: read-only unless some workload of the execution writes to it, and created only
-    /// where the plan says so.
-    ///
-    /// # Errors
-    /// What the system says.
-    pub fn open(target: &Target) -> io::Result<Self> {
-        let mut flags = 0;
-        let mut fsync = false;
-        for flag in &target.flags {
-            match flag {
-                OpenFlag::Direct => flags |= libc::O_DIRECT,
-                OpenFlag::Sync => flags |= O_DSYNC,
-                OpenFlag::Fsync => fsync = true,
-                OpenFlag::Raw(bits) => flags |= bits,
-            }
-        }
-        let mut options = OpenOptions::new();
-        options.read(true).write(target.write).create(target.create && target.write).custom_flags(flags);
-        Ok(Self { file: Arc::new(options.mode(0o666).open(&target.lun)?), fsync })
-    }
-
-    /// The open file.
-    pub fn file(&self) -> &Arc<File> {
-        &self.file
-    }
-
-    /// Moves the first `access.len` bytes of the buffer and returns how many were moved.
-    ///
-    /// # Errors
-    /// The system's error number.
-    #[inline]
-    pub fn transfer(&self, access: &Access, buffer: &mut [u8]) -> Result<u64, i32> {
-        let Some(block) = buffer.get_mut(..access.len as usize) else {
-            return Err(libc::EFAULT);
+/// Moves the first `access.len` bytes of the buffer and returns how many were moved.
+///
+/// # Errors
+/// The system's error number.
+#[inline]
+pub fn transfer(file: &File, access: &Access, buffer: &mut [u8]) -> Result<u64, i32> {
+    let Some(block) = buffer.get_mut(..access.len as usize) else {
+        return Err(libc::EFAULT);
+    };
+    let (fd, at, len, lba) = (file.as_raw_fd(), block.as_mut_ptr(), block.len(), access.lba as libc::off_t);
+    loop {
+        let moved = if access.read {
+            // SAFETY: `block` is a live, exclusive slice of `len` bytes and the descriptor is open.
+            unsafe { pread(fd, at.cast(), len, lba) }
+        } else {
+            // SAFETY: as above; the kernel only reads the slice.
+            unsafe { pwrite(fd, at.cast_const().cast(), len, lba) }
         };
-        let (fd, at, len, lba) = (self.file.as_raw_fd(), block.as_mut_ptr(), block.len(), access.lba as libc::off_t);
-        loop {
-            let moved = if access.read {
-                // SAFETY: `block` is a live, exclusive slice of `len` bytes and the descriptor is open.
-                unsafe { pread(fd, at.cast(), len, lba) }
-            } else {
-                // SAFETY: as above; the kernel only reads the slice.
-                unsafe { pwrite(fd, at.cast_const().cast(), len, lba) }
-            };
-            match u64::try_from(moved) {
-                Ok(moved) => return Ok(moved),
-                // Nothing was moved: a signal came first.
-                Err(_) if errno() == libc::EINTR => {}
-                Err(_) => return Err(errno()),
-            }
+        match u64::try_from(moved) {
+            Ok(moved) => return Ok(moved),
+            // Nothing was moved: a signal came first.
+            Err(_) if errno() == libc::EINTR => {}
+            Err(_) => return Err(errno()),
         }
-    }
-
-    /// Ends the use, after the last I/O. With `openflags=fsync` this makes written data durable.
-    ///
-    /// # Errors
-    /// The system's error number.
-    pub fn finish(&self) -> Result<(), i32> {
-        if !self.fsync {
-            return Ok(());
-        }
-        self.file.sync_all().map_err(|e| e.raw_os_error().unwrap_or(libc::EIO))
     }
 }
 

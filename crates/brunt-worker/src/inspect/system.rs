@@ -201,21 +201,24 @@ fn btrfs(dir: &Path) -> BTreeMap<String, String> {
 mod tests {
     use super::*;
 
+    /// A block device in a made-up sysfs.
+    fn disk(sys: &Path, name: &str, number: &str, files: &[(&str, &str)]) {
+        let dir = sys.join("devices").join(name);
+        for (file, text) in files {
+            let path = dir.join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let links = sys.join("dev/block");
+        fs::create_dir_all(&links).unwrap();
+        std::os::unix::fs::symlink(&dir, links.join(number)).unwrap();
+    }
+
     #[test]
     fn the_timeout_of_a_map_is_the_longest_of_its_paths() {
         let root = tempfile::tempdir().unwrap();
         let (proc, sys) = (root.path().join("proc"), root.path().join("sys"));
-        let disk = |name: &str, number: &str, files: &[(&str, &str)]| {
-            let dir = sys.join("devices").join(name);
-            for (file, text) in files {
-                let path = dir.join(file);
-                fs::create_dir_all(path.parent().unwrap()).unwrap();
-                fs::write(path, text).unwrap();
-            }
-            let links = sys.join("dev/block");
-            fs::create_dir_all(&links).unwrap();
-            std::os::unix::fs::symlink(&dir, links.join(number)).unwrap();
-        };
+        let disk = |name: &str, number: &str, files: &[(&str, &str)]| disk(&sys, name, number, files);
         disk("sda", "8:0", &[("device/timeout", "30\n"), ("sda1/partition", "1\n")]);
         disk("sda/sda1", "8:1", &[]);
         disk("sdb", "8:16", &[("device/timeout", "90\n"), ("queue/io_timeout", "30000\n")]);
@@ -234,16 +237,7 @@ mod tests {
     fn the_tags_of_a_volume_are_those_of_its_disks_together() {
         let root = tempfile::tempdir().unwrap();
         let sys = root.path().join("sys");
-        let disk = |name: &str, number: &str, files: &[(&str, &str)]| {
-            let dir = sys.join("devices").join(name);
-            for (file, text) in files {
-                let path = dir.join(file);
-                fs::create_dir_all(path.parent().unwrap()).unwrap();
-                fs::write(path, text).unwrap();
-            }
-            fs::create_dir_all(sys.join("dev/block")).unwrap();
-            std::os::unix::fs::symlink(&dir, sys.join("dev/block").join(number)).unwrap();
-        };
+        let disk = |name: &str, number: &str, files: &[(&str, &str)]| disk(&sys, name, number, files);
         let none = ("queue/scheduler", "none\n");
         disk("sda", "8:0", &[("mq/0/x", ""), ("queue/nr_requests", "64\n"), none, ("sda1/partition", "1\n")]);
         disk("sda/sda1", "8:1", &[]);

@@ -8,7 +8,9 @@ use std::time::Duration;
 use brunt_master::grpc::GrpcLink;
 use brunt_master::launch;
 use brunt_master::link::{HostLink, LinkEvent};
-use brunt_plan::work::{Arrivals, Backend, Conduct, Control, Target, WorkerEvent, WorkerShare};
+use brunt_plan::work::{
+    Area, Arrivals, Backend, Conduct, Control, Generator, Seek, Target, WorkerEvent, WorkerShare, Xfer,
+};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tokio::sync::mpsc;
@@ -79,6 +81,28 @@ pub fn share(sd: u32, lun: &Path, intervals: Option<u32>) -> WorkerShare {
         arrivals: Arrivals::Exponential,
         targets: vec![target],
         generators: Vec::new(),
+    }
+}
+
+/// Reads of so many bytes at random addresses of a lun of 1 MiB.
+pub fn random_reads(stream: u32, xfer: u64) -> Generator {
+    Generator {
+        workload: 0,
+        target: 0,
+        stream: stream.into(),
+        rate: 0.0,
+        priority: None,
+        read_pct: 100.0,
+        read_hit_pct: 0.0,
+        write_hit_pct: 0.0,
+        xfer: Xfer::Fixed(xfer),
+        seek: Seek::Percent(100.0),
+        miss: Area { low: 0, high: 1 << 20, wrap: None },
+        hit: None,
+        align: None,
+        stride: None,
+        hotband: None,
+        streams: Vec::new(),
     }
 }
 

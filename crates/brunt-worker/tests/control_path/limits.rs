@@ -8,7 +8,7 @@ use std::time::Duration;
 use brunt_master::grpc::GrpcLink;
 use brunt_master::launch;
 use brunt_master::link::{HostLink, LinkEvent};
-use brunt_plan::work::{Area, Backend, Conduct, Generator, Seek, WorkerEvent, WorkerShare, Xfer};
+use brunt_plan::work::{Backend, Conduct, WorkerEvent, WorkerShare};
 use tokio::sync::mpsc;
 
 use super::bench::*;
@@ -53,29 +53,8 @@ impl Bench {
         let mut share = share(0, &self.lun, Some(2));
         share.targets[0].threads = threads;
         share.targets[0].backend = backend;
-        share.generators = vec![reads()];
+        share.generators = vec![random_reads(1, 8192)];
         share
-    }
-}
-
-fn reads() -> Generator {
-    Generator {
-        workload: 0,
-        target: 0,
-        stream: 1,
-        rate: 0.0,
-        priority: None,
-        read_pct: 100.0,
-        read_hit_pct: 0.0,
-        write_hit_pct: 0.0,
-        xfer: Xfer::Fixed(8192),
-        seek: Seek::Percent(100.0),
-        miss: Area { low: 0, high: 1 << 20, wrap: None },
-        hit: None,
-        align: None,
-        stride: None,
-        hotband: None,
-        streams: Vec::new(),
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use brunt_master::launch;
 use brunt_master::link::{HostLink, LinkEvent};
-use brunt_plan::work::{Area, Control, Generator, Seek, WorkerEvent, WorkerShare, Xfer};
+use brunt_plan::work::{Control, WorkerEvent, WorkerShare};
 use tokio::sync::mpsc;
 
 use super::bench::*;
@@ -38,27 +38,9 @@ impl Drop for Burners {
 
 /// 16 lanes that read a small file, which never leaves the page cache, as fast as they can.
 fn hammering(worker: u32, lun: &std::path::Path) -> WorkerShare {
-    let generator = Generator {
-        workload: 0,
-        target: 0,
-        stream: worker.into(),
-        rate: 0.0,
-        priority: None,
-        read_pct: 100.0,
-        read_hit_pct: 0.0,
-        write_hit_pct: 0.0,
-        xfer: Xfer::Fixed(4096),
-        seek: Seek::Percent(100.0),
-        miss: Area { low: 0, high: 1 << 20, wrap: None },
-        hit: None,
-        align: None,
-        stride: None,
-        hotband: None,
-        streams: Vec::new(),
-    };
     let mut share = WorkerShare {
         control: Control::Uncontrolled,
-        generators: vec![generator],
+        generators: vec![random_reads(worker, 4096)],
         interval_ns: 50_000_000,
         ..share(worker, lun, None)
     };

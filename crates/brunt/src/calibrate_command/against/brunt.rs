@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 use brunt_event::{Event, Record};
 use brunt_report::calibration::Measure;
@@ -15,22 +14,8 @@ use super::{Job, rows};
 /// # Errors
 /// A sentence.
 pub fn run(program: &Path, job: &Job) -> Result<Measure, String> {
-    let parameters = job.folder.join("parmfile");
-    fs::write(&parameters, rows::parameters(job)?).map_err(|error| format!("{}: {error}", parameters.display()))?;
-    let output = job.folder.join("output");
-    let mut child = Command::new(program)
-        .arg("-f")
-        .arg(&parameters)
-        .arg("-o")
-        .arg(&output)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .map_err(|error| format!("{}: {error}", program.display()))?;
-    let heard = child.stdout.take().map(|output| rows::listen(&child, output)).unwrap_or_default();
-    let status = child.wait().map_err(|error| format!("{}: {error}", program.display()))?;
-    let events = fs::read_to_string(output.join("events.ndjson")).unwrap_or_default();
+    let (heard, status) = rows::run(program, job)?;
+    let events = fs::read_to_string(rows::output(job).join("events.ndjson")).unwrap_or_default();
     let measured = measure(&events).filter(|_| status.success());
     let mut measure = measured.ok_or_else(|| format!("no result ({status}): {}", heard.last.join(" | ")))?;
     measure.cpu_ns = heard.cpu.map(|share| share * 1e9 / measure.iops);

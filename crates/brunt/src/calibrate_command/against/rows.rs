@@ -1,7 +1,9 @@
 //! A tool that prints a row for each interval: Vdbench, and Brunt like it (`docs/vdbench/reports.md` §4.2).
 
+use std::fs;
 use std::io::{BufRead, BufReader};
-use std::process::{Child, ChildStdout};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 
 use super::Job;
 use super::tree::{self, Look};
@@ -43,6 +45,34 @@ pub fn parameters(job: &Job) -> Result<String, String> {
         job.lun.block,
         job.seconds + 1
     ))
+}
+
+/// Runs `PROGRAM -f PARMFILE -o FOLDER/output` for a job: what was heard of it, and how it ended.
+///
+/// # Errors
+/// It cannot be run, in a sentence.
+pub fn run(program: &Path, job: &Job) -> Result<(Heard, ExitStatus), String> {
+    let parameters = job.folder.join("parmfile");
+    fs::write(&parameters, self::parameters(job)?).map_err(|error| format!("{}: {error}", parameters.display()))?;
+    let failed = |error| format!("{}: {error}", program.display());
+    let mut child = Command::new(program)
+        .arg("-f")
+        .arg(&parameters)
+        .arg("-o")
+        .arg(output(job))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(failed)?;
+    let heard = child.stdout.take().map(|output| listen(&child, output)).unwrap_or_default();
+    let status = child.wait().map_err(failed)?;
+    Ok((heard, status))
+}
+
+/// Where its reports are.
+pub fn output(job: &Job) -> PathBuf {
+    job.folder.join("output")
 }
 
 /// Reads a row; `None` for every other line.
