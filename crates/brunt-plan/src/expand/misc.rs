@@ -11,7 +11,7 @@ use crate::sim;
 use crate::work::{Conduct, Stamps, Wait};
 
 /// All keys, without those of simulated devices.
-const KEYS: [&str; 14] = [
+const KEYS: [&str; 15] = [
     "engine",
     "wait",
     "stamps",
