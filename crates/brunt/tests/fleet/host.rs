@@ -9,6 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -19,6 +20,9 @@ use crate::lab::{inside, shell};
 fn bin() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_brunt")).parent().unwrap()
 }
+
+/// Longest lease of a test, with time to stop and drain.
+const LONGEST_END: Duration = Duration::from_secs(20);
 
 /// How a host is made.
 #[derive(Default)]
@@ -45,6 +49,8 @@ pub struct Host {
     /// What it has as `/mnt`.
     folder: PathBuf,
     lines: String,
+    /// What keeps its mounts while nobody else runs on it.
+    keeper: Option<Child>,
     sshd: Option<Child>,
     log: Arc<Mutex<Vec<String>>>,
 }
@@ -75,16 +81,17 @@ impl Host {
         etc("passwd", &own);
         let secrets = fs::read_to_string("/etc/shadow").unwrap();
         etc("shadow", &format!("{}\nbench:*:19000:0:99999:7:::\n", secrets.trim_end()));
+        etc("hosts", &format!("127.0.0.1 localhost h{number}\n"));
         // Hosts that say the same here are one machine.
         etc("boot_id", &format!("00000000-0000-4000-8000-{number:012}\n"));
         if let Some(rule) = setup.sudoers {
             etc("sudoers.d/bench", &format!("{rule}\n"));
             fs::set_permissions(folder.join("etc/sudoers.d/bench"), fs::Permissions::from_mode(0o440)).unwrap();
         }
-        Self { number, namespace, folder, lines: setup.lines.clone(), sshd: None, log: Arc::default() }
+        Self { number, namespace, folder, lines: setup.lines.clone(), keeper: None, sshd: None, log: Arc::default() }
     }
 
-    /// Lines that make the host's view of this machine, in a mount namespace of its own, and become its sshd.
+    /// Lines that make the host's view of this machine, in a mount namespace of its own.
     fn script(&self) -> String {
         format!(
             "hostname {name}\n\
@@ -99,12 +106,14 @@ impl Host {
              mount -t tmpfs -o mode=755,size=256m tmpfs /home\n\
              mount --bind /mnt/etc/passwd /etc/passwd\n\
              mount --bind /mnt/etc/shadow /etc/shadow\n\
+             mount --bind /mnt/etc/hosts /etc/hosts\n\
              mount --bind /mnt/etc/boot_id /proc/sys/kernel/random/boot_id\n\
              if [ -d /etc/sudoers.d ]; then mount --bind /mnt/etc/sudoers.d /etc/sudoers.d; fi\n\
              mkdir -m 700 /home/bench\n\
              chown 64999:65534 /home/bench\n\
              {lines}\n\
-             exec /usr/sbin/sshd -D -e -f /mnt/etc/sshd_config\n",
+             echo up\n\
+             exec sleep infinity\n",
             name = self.name(),
             folder = self.folder.display(),
             bin = bin().display(),
@@ -112,20 +121,40 @@ impl Host {
         )
     }
 
-    /// Starts it, and waits until its sshd listens.
+    /// Starts it, and its sshd.
     pub fn boot(&mut self) {
         let mut command = Command::new("nsenter");
         command.arg(format!("--net=/run/netns/{}", self.namespace));
         command.args(["--", "unshare", "--mount", "--propagation", "private", "--uts", "--", "/bin/sh", "-ec"]);
-        command.arg(self.script()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        command.arg(self.script()).stdin(Stdio::null()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut said = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut said).unwrap();
+        self.keeper = Some(child);
+        assert_eq!(said, "up\n", "{} did not start", self.name());
+        self.start_sshd();
+    }
+
+    /// Starts its sshd, and waits until it listens.
+    pub fn start_sshd(&mut self) {
+        let mut command = self.command("/usr/sbin/sshd");
+        command.args(["-D", "-e", "-f", "/mnt/etc/sshd_config"]).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
         self.sshd = Some(child);
         let keep = |line: &String| self.log.lock().unwrap().push(line.clone());
         let up = lines.by_ref().inspect(keep).any(|line| line.contains("Server listening"));
-        assert!(up, "{} did not start: {}", self.name(), self.log());
+        assert!(up, "the sshd of {} did not start: {}", self.name(), self.log());
         let log = Arc::clone(&self.log);
         std::thread::spawn(move || lines.for_each(|line| log.lock().unwrap().push(line)));
+    }
+
+    /// A command on it, not over ssh.
+    fn command(&self, program: &str) -> Command {
+        let keeper = self.keeper.as_ref().unwrap().id().to_string();
+        let mut command = Command::new("nsenter");
+        command.args(["--target", &keeper, "--mount", "--net", "--uts", "--", program]).stdin(Stdio::null());
+        command
     }
 
     pub fn name(&self) -> String {
@@ -162,46 +191,51 @@ impl Host {
     }
 
     /// Runs lines of shell on it, not over ssh: what they said.
-    pub fn shell(&self, lines: &str) -> Result<String, String> {
-        let pid = self.sshd.as_ref().unwrap().id();
-        let done = Command::new("nsenter")
-            .args(["--target", &pid.to_string(), "--mount", "--net", "--uts", "--", "/bin/sh", "-ec", lines])
-            .stdin(Stdio::null())
-            .output()
-            .unwrap();
-        let said = String::from_utf8_lossy(&done.stdout).into_owned();
-        if done.status.success() { Ok(said) } else { Err(said + &String::from_utf8_lossy(&done.stderr)) }
+    pub fn shell(&self, lines: &str) -> String {
+        let done = self.command("/bin/sh").args(["-ec", lines]).output().unwrap();
+        assert!(done.status.success(), "{lines}: {}", String::from_utf8_lossy(&done.stderr));
+        String::from_utf8(done.stdout).unwrap()
     }
 
-    /// Processes on it whose command line has all these words, and that have not ended.
-    pub fn processes(&self, words: &[&str]) -> Vec<Pid> {
-        let has = |pid: &i32| {
-            let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-            let line: Vec<&[u8]> = line.split(|byte| *byte == 0).collect();
-            words.iter().all(|word| line.iter().any(|have| have.ends_with(word.as_bytes())))
-        };
-        inside(&self.namespace).into_iter().filter(has).map(Pid::from_raw).collect()
-    }
-
-    /// Agents and workers on it. A program that was copied has its hash in its name.
+    /// Agents and workers on it. A program that was copied has its hash behind its name.
     pub fn brunts(&self) -> Vec<Pid> {
-        self.processes(&["agent"])
+        let is_brunt = |pid: &i32| {
+            let program = fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
+            program.file_name().is_some_and(|name| name.to_string_lossy().starts_with("brunt"))
+        };
+        inside(&self.namespace).into_iter().filter(is_brunt).map(Pid::from_raw).collect()
     }
 
-    /// Sends a signal to its sshd, and with `sessions` to those that serve connections too.
-    pub fn signal_sshd(&self, signal: Signal, sessions: bool) {
-        let listener = Pid::from_raw(i32::try_from(self.sshd.as_ref().unwrap().id()).unwrap());
-        let serving = |pid: &i32| fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.starts_with("sshd"));
-        let all = inside(&self.namespace).into_iter().filter(serving).map(Pid::from_raw);
-        for pid in all.filter(|pid| sessions || *pid == listener) {
-            // A session may have ended by itself meanwhile.
-            let _ = kill(pid, signal);
+    /// Waits until there are none: how long that took.
+    pub fn await_no_brunts(&self) -> Duration {
+        let from = Instant::now();
+        while !self.brunts().is_empty() {
+            assert!(from.elapsed() < LONGEST_END, "on {} there is still {}", self.name(), self.told());
+            // They are nobody's children here, so that there is no event to wait for.
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        from.elapsed()
+    }
+
+    /// What runs on it.
+    fn told(&self) -> String {
+        let pids = inside(&self.namespace).iter().map(i32::to_string).collect::<Vec<_>>();
+        shell(&format!("ps -o pid,ppid,stat,wchan:20,args -p {}", pids.join(","))).unwrap_or_else(|why| why)
+    }
+
+    /// Sends a signal to its sshd, and to the processes of it that serve connections.
+    pub fn signal_sshd(&self, signal: Signal) {
+        let is_sshd =
+            |pid: &i32| fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.starts_with("sshd"));
+        for pid in inside(&self.namespace).into_iter().filter(is_sshd) {
+            // A connection may have ended by itself meanwhile.
+            let _ = kill(Pid::from_raw(pid), signal);
         }
     }
 
-    /// Waits for the end of its sshd, which was killed.
+    /// Waits for the ends of what was killed.
     pub fn reap(&mut self) {
-        if let Some(mut child) = self.sshd.take() {
+        for mut child in [self.sshd.take(), self.keeper.take()].into_iter().flatten() {
             let _ = child.wait();
         }
     }

@@ -26,7 +26,7 @@ pub struct Lab {
 }
 
 /// Why a test cannot run here. In CI a skip is a failure.
-fn skip(why: &str) {
+pub fn skip(why: &str) {
     assert!(std::env::var_os("BRUNT_TEST_NO_SKIP").is_none(), "must not skip here: {why}");
     eprintln!("skipped: {why}");
 }
@@ -113,7 +113,9 @@ impl Lab {
             )
         };
         let mut lines = add(&master);
-        lines += &format!("ip -n {switch} link add name br0 type bridge forward_delay 0\nip -n {switch} link set dev br0 up\n");
+        lines += &format!(
+            "ip -n {switch} link add name br0 type bridge forward_delay 0\nip -n {switch} link set dev br0 up\n"
+        );
         lines += &cable(&master, "m", 1);
         for at in 1..=hosts {
             let host = self.namespace(&format!("h{at}"));
@@ -145,6 +147,10 @@ impl Lab {
         fs::write(self.path("known_hosts"), known).unwrap();
     }
 
+    pub fn host_mut(&mut self, number: usize) -> &mut Host {
+        &mut self.hosts[number - 1]
+    }
+
     /// A host, by its number from 1.
     pub fn host(&self, number: usize) -> &Host {
         &self.hosts[number - 1]
@@ -173,9 +179,9 @@ impl Lab {
 
     /// Runs a command on a host over ssh, as anybody would: what it said.
     pub fn ssh(&self, host: &str, command: &str) -> Result<String, String> {
-        let mut words = self.client().split(' ').map(str::to_owned).collect::<Vec<_>>();
-        words.extend(["-oBatchMode=yes".to_owned(), host.to_owned(), command.to_owned()]);
-        let done = self.command(&words[0]).args(&words[1..]).stdin(Stdio::null()).output().unwrap();
+        let mut ssh = self.command("ssh");
+        ssh.arg("-F").arg(self.path("ssh_config")).args(["-oBatchMode=yes", "-oConnectTimeout=2", host, command]);
+        let done = ssh.stdin(Stdio::null()).output().unwrap();
         let said = String::from_utf8_lossy(&done.stdout).into_owned();
         if done.status.success() { Ok(said) } else { Err(said + &String::from_utf8_lossy(&done.stderr)) }
     }

@@ -143,10 +143,13 @@ impl Ended {
         self.events.iter().filter(move |event| event["kind"] == kind)
     }
 
-    /// Number and operations of each interval.
-    pub fn intervals(&self) -> Vec<(u64, u64)> {
-        let ops = |event: &Value, kind: &str| event["total"][kind]["ops"].as_u64().unwrap();
+    /// Number and operations of each interval of the runs whose names begin so.
+    pub fn run(&self, name: &str) -> Vec<(u64, u64)> {
+        let ops = |event: &Value, kind: &str| event["total"][kind]["ops"].as_u64().unwrap_or(0);
+        let started = self.of("run_started").filter(|event| event["plan"]["name"].as_str().unwrap().starts_with(name));
+        let runs: Vec<&Value> = started.map(|event| &event["run"]).collect();
         self.of("interval")
+            .filter(|event| runs.contains(&&event["run"]))
             .map(|event| (event["interval"].as_u64().unwrap(), ops(event, "read") + ops(event, "write")))
             .collect()
     }
