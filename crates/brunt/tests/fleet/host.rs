@@ -233,10 +233,18 @@ impl Host {
         }
     }
 
-    /// Waits for the ends of what was killed.
+    /// Waits for the end of its sshd, which was killed.
+    pub fn reap_sshd(&mut self) {
+        if let Some(mut sshd) = self.sshd.take() {
+            let _ = sshd.wait();
+        }
+    }
+
+    /// Waits for the ends of all that was killed.
     pub fn reap(&mut self) {
-        for mut child in [self.sshd.take(), self.keeper.take()].into_iter().flatten() {
-            let _ = child.wait();
+        self.reap_sshd();
+        if let Some(mut keeper) = self.keeper.take() {
+            let _ = keeper.wait();
         }
     }
 }

@@ -8,4 +8,5 @@ mod host;
 mod lab;
 mod run;
 
+mod link;
 mod ways;

@@ -146,11 +146,19 @@ impl Ended {
     /// Number and operations of each interval of the runs whose names begin so.
     pub fn run(&self, name: &str) -> Vec<(u64, u64)> {
         let ops = |event: &Value, kind: &str| event["total"][kind]["ops"].as_u64().unwrap_or(0);
+        let row = |event: &Value| (event["interval"].as_u64().unwrap(), ops(event, "read") + ops(event, "write"));
+        self.intervals(name).map(row).collect()
+    }
+
+    fn intervals(&self, name: &str) -> impl Iterator<Item = &Value> {
         let started = self.of("run_started").filter(|event| event["plan"]["name"].as_str().unwrap().starts_with(name));
         let runs: Vec<&Value> = started.map(|event| &event["run"]).collect();
-        self.of("interval")
-            .filter(|event| runs.contains(&&event["run"]))
-            .map(|event| (event["interval"].as_u64().unwrap(), ops(event, "read") + ops(event, "write")))
-            .collect()
+        self.of("interval").filter(move |event| runs.contains(&&event["run"]))
+    }
+
+    /// Bytes of all intervals of the runs whose names begin so.
+    pub fn total_bytes(&self, name: &str) -> u64 {
+        let bytes = |event: &Value, kind: &str| event["total"][kind]["bytes"].as_u64().unwrap_or(0);
+        self.intervals(name).map(|event| bytes(event, "read") + bytes(event, "write")).sum()
     }
 }
