@@ -8,5 +8,7 @@ mod host;
 mod lab;
 mod run;
 
+mod death;
 mod link;
+mod luns;
 mod ways;
