@@ -6,10 +6,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use tempfile::TempDir;
 
 use crate::host::{Host, Setup};
+use crate::proxy;
 
 /// Labs of this process so far: their names differ.
 static LABS: AtomicU32 = AtomicU32::new(0);
@@ -138,7 +140,7 @@ impl Lab {
             config += &format!("Host {}\n  HostName {}\n", host.name(), host.address());
             known += &format!("{} {}", host.address(), host.public_key());
         }
-        // A test may put more lines in front.
+        // The first value counts: others may come before.
         config += &format!(
             "Host *\n  User root\n  IdentityFile {at}/client_key\n  IdentitiesOnly yes\n  IdentityAgent none\n  \
              GlobalKnownHostsFile /dev/null\n  UserKnownHostsFile {at}/known_hosts\n  StrictHostKeyChecking yes\n"
@@ -210,6 +212,15 @@ impl Lab {
             host.namespace()
         ))
         .unwrap();
+    }
+
+    /// Makes `far` a name for a host to which all bytes take so long, each way.
+    pub fn delay(&self, host: &Host, delay: Duration) {
+        let namespace = Path::new(NAMESPACES).join(self.namespace("m"));
+        let port = proxy::start(&namespace, format!("{}:22", host.address()), delay);
+        let far = format!("Host far\n  HostName 127.0.0.1\n  Port {port}\n  HostKeyAlias {}\n", host.address());
+        let config = fs::read_to_string(self.path("ssh_config")).unwrap();
+        fs::write(self.path("ssh_config"), far + &config).unwrap();
     }
 
     /// Addresses on which anything listens on a machine of this lab, `m` being the master's: kind and local address as

@@ -166,3 +166,26 @@ fn a_slow_link_costs_no_interval() {
     let done = lab.brunt("job", &reader.parm(""));
     reader.assert_whole(&done);
 }
+
+#[test]
+fn a_long_way_costs_no_interval_and_hosts_start_together() {
+    const WAY: Duration = Duration::from_millis(300);
+    let Some(lab) = Lab::of(2) else { return };
+    lab.delay(lab.host(1), WAY);
+    lab.hosts().iter().for_each(|host| host.lun("a", 1 << 20));
+    let parm = "hd=default,shell=ssh,vdbench=/mnt/bin\nhd=h1,system=far\nhd=h2\nsd=sd1,lun=/mnt/luns/a,threads=4\n\
+                wd=wd1,sd=sd1,xfersize=4k,rdpct=100\nrd=rd1,wd=wd1,iorate=200,elapsed=6,interval=1\n";
+    let done = lab.brunt("job", parm);
+    done.ends_with(0);
+    assert_eq!(done.run("rd1").iter().map(|row| row.0).collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6], "{}", done.said);
+    for interval in done.of("interval") {
+        for host in interval["hosts"].as_array().unwrap() {
+            let ops = host["cell"]["read"]["ops"].as_u64().unwrap_or(0);
+            assert!((50..=150).contains(&ops), "{interval}");
+        }
+    }
+    // The way is long, but always the same: the start is exact to a part of it.
+    let ended = done.of("run_ended").next().unwrap();
+    let skew = ended["start_skew_ns"].as_array().unwrap().iter().map(|host| host.as_u64().unwrap()).max().unwrap();
+    assert!(Duration::from_nanos(skew) < WAY / 2, "{skew} ns");
+}

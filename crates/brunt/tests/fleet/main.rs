@@ -6,6 +6,7 @@
 
 mod host;
 mod lab;
+mod proxy;
 mod run;
 
 mod death;
