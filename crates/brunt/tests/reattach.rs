@@ -12,6 +12,7 @@ mod sshd;
 
 use std::path::Path;
 
+use brunt_event::{Event, Record};
 use cable::Cable;
 use lab::Lab;
 use nix::sys::signal::{Signal, kill};
@@ -22,10 +23,12 @@ use sshd::Sshd;
 const INTERVALS: u32 = 12;
 /// I/Os a second.
 const RATE: f64 = 200.0;
+/// Lanes of all workers.
+const IN_FLIGHT: u64 = 4;
 
 fn start(hosts: &str, environment: &[(&str, &str)]) -> Running {
     let parm = format!(
-        "misc=(lease=60,sim.a.hit=1m)\n{hosts}\nsd=sd1,lun=sim:a,threads=2\nwd=wd1,sd=sd1,xfersize=4k,rdpct=100\n\
+        "misc=(lease=60,sim.a.hit=1m)\n{hosts}\nsd=sd1,lun=sim:a,threads=4\nwd=wd1,sd=sd1,xfersize=4k,rdpct=100\n\
          rd=rd1,wd=wd1,iorate={RATE},elapsed={INTERVALS},interval=1\n"
     );
     let program = Path::new(env!("CARGO_BIN_EXE_brunt"));
@@ -35,12 +38,26 @@ fn start(hosts: &str, environment: &[(&str, &str)]) -> Running {
 /// All intervals are there, each once and with all its I/Os.
 fn assert_whole(ended: &Ended) {
     assert_eq!(ended.status, Some(0), "{}", ended.said);
-    let rates = ended.rates();
-    let intervals: Vec<u32> = rates.iter().map(|(interval, _)| *interval).collect();
+    let (mut intervals, mut measured, mut done) = (Vec::new(), 0, 0);
+    for line in ended.events.lines() {
+        match serde_json::from_str::<Record>(line).unwrap().event {
+            Event::Interval(interval) => {
+                let ops = interval.total.both().ops;
+                assert!(ops > 0 && interval.missing_workers == 0, "{}", ended.summary);
+                intervals.push(interval.interval);
+                measured += ops;
+            }
+            Event::RunEnded(run) => done += run.totals.iter().map(|sd| sd.reads + sd.writes).sum::<u64>(),
+            _ => {}
+        }
+    }
     assert_eq!(intervals, (1..=INTERVALS).collect::<Vec<u32>>(), "{}", ended.summary);
-    assert!(!ended.events.contains("\"missing_workers\":1"), "{}", ended.said);
-    // Arrivals are random: their number in a second has a deviation of its root.
-    assert!(rates.iter().all(|(_, rate)| (rate - RATE).abs() < 6.0 * RATE.sqrt()), "{rates:?}");
+    assert_eq!(ended.rows(), intervals, "{}", ended.summary);
+    // What workers did is what they told by intervals, but for what was in flight at the end.
+    assert!((measured..=measured + IN_FLIGHT).contains(&done), "{measured} {done}: {}", ended.summary);
+    // Arrivals are random: their number has a deviation of its root.
+    let expected = RATE * f64::from(INTERVALS);
+    assert!((done as f64 - expected).abs() < 6.0 * expected.sqrt(), "{done}: {}", ended.summary);
 }
 
 #[test]

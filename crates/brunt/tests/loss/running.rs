@@ -121,15 +121,9 @@ pub struct Ended {
 impl Ended {
     /// Numbers of the intervals whose rows are in the summary.
     pub fn rows(&self) -> Vec<u32> {
-        self.rates().into_iter().map(|(interval, _)| interval).collect()
-    }
-
-    /// The same with the rate of each.
-    pub fn rates(&self) -> Vec<(u32, f64)> {
         let row = |line: &str| {
             let words: Vec<&str> = line.split_whitespace().collect();
-            let words = Some(words).filter(|words| words.len() > 11)?;
-            Some((words[1].parse().ok()?, words[2].parse().ok()?))
+            words.get(1).filter(|_| words.len() > 11).and_then(|word| word.parse().ok())
         };
         self.summary.lines().filter_map(row).collect()
     }
