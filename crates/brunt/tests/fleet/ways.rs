@@ -80,7 +80,7 @@ fn three_hosts_of_twelve_workers_hit_the_cache() {
     for (rate, rows) in [500, 1000].into_iter().zip(done.run("paced").chunks(4)) {
         assert_eq!(rows.iter().map(|row| row.0).collect::<Vec<_>>(), [1, 2, 3, 4], "{}", done.said);
         let sum: u64 = rows.iter().map(|row| row.1).sum();
-        assert!(sum.abs_diff(4 * rate) < rate, "{sum} of {}\n{}", 4 * rate, done.said);
+        assert!(sum.abs_diff(4 * rate) < 2 * rate, "{sum} of {}\n{}", 4 * rate, done.said);
     }
     for host in lab.hosts() {
         host.await_no_brunts();
