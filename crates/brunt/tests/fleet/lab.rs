@@ -19,6 +19,9 @@ static LABS: AtomicU32 = AtomicU32::new(0);
 /// Where network namespaces have their names.
 const NAMESPACES: &str = "/run/netns";
 
+/// Where labs have their folders.
+const FOLDERS: &str = env!("CARGO_TARGET_TMPDIR");
+
 /// A master's machine and hosts around a switch.
 pub struct Lab {
     /// What the names of its namespaces begin with: `brunt-PID-NUMBER`.
@@ -73,7 +76,8 @@ impl Lab {
         }
         sweep();
         let number = LABS.fetch_add(1, Ordering::Relaxed);
-        let folder = tempfile::Builder::new().prefix("lab-").tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let prefix = format!("lab-{}-", std::process::id());
+        let folder = tempfile::Builder::new().prefix(&prefix).tempdir_in(FOLDERS).unwrap();
         // A login that is not root's must come through.
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
         let mut lab = Self { name: format!("brunt-{}-{number}", std::process::id()), hosts: Vec::new(), folder };
@@ -249,7 +253,7 @@ impl Drop for Lab {
 
 /// Ends what is in the namespaces whose names begin so, and removes them.
 fn remove(prefix: &str) {
-    for name in names().into_iter().filter(|name| name.starts_with(prefix)) {
+    for name in names(NAMESPACES).into_iter().filter(|name| name.starts_with(prefix)) {
         loop {
             let processes = inside(&name);
             if processes.is_empty() {
@@ -266,20 +270,21 @@ fn remove(prefix: &str) {
 
 /// Removes what killed tests have left: their process number is in the names.
 fn sweep() {
-    for name in names() {
-        let owner = name.strip_prefix("brunt-").and_then(|rest| rest.split('-').next());
-        if let Some(pid) = owner.and_then(|pid| pid.parse::<u32>().ok())
-            && !Path::new(&format!("/proc/{pid}")).exists()
-        {
-            remove(&name);
-        }
+    let is_left = |name: &str, before: &str| {
+        let owner = name.strip_prefix(before).and_then(|rest| rest.split('-').next());
+        owner.and_then(|pid| pid.parse::<u32>().ok()).is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists())
+    };
+    names(NAMESPACES).iter().filter(|name| is_left(name, "brunt-")).for_each(|name| remove(name));
+    for folder in names(FOLDERS).iter().filter(|name| is_left(name, "lab-")) {
+        // Another test may do the same.
+        let _ = fs::remove_dir_all(Path::new(FOLDERS).join(folder));
     }
 }
 
-/// Names of all network namespaces that have one.
-fn names() -> Vec<String> {
-    let entries = fs::read_dir(NAMESPACES).into_iter().flatten();
-    entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect()
+/// What there is in a folder.
+fn names(folder: &str) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten();
+    entries.filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned())).collect()
 }
 
 /// Processes that are in a namespace and have not ended.
