@@ -131,6 +131,7 @@ fn a_worker_that_hangs_is_waited_for_and_then_named() {
     running.until_row(10);
     kill(worker, Signal::SIGSTOP).unwrap();
     let from = Instant::now();
+    running.until("warning: worker h1-1 has reported nothing since interval ");
     let done = running.end();
     done.ends_with(7);
     assert!(from.elapsed() < Duration::from_secs(60) + SLACK, "{:?}: {}", from.elapsed(), done.said);
