@@ -56,11 +56,9 @@ impl<L: HostLink> Session<'_, L> {
     }
 
     fn name_late(&mut self, hosts: &[usize]) {
-        for host in hosts {
-            let (label, seconds) = (self.layout.host_label(*host), LATE.as_secs());
-            let text = format!("host={label} is not there after {seconds} seconds; it is waited for, Ctrl-C ends that");
-            self.notice(true, "host-late", text);
-        }
+        let (labels, seconds) = (self.labels(hosts), LATE.as_secs());
+        let text = format!("not there after {seconds} seconds: {labels}; Ctrl-C ends the wait");
+        self.notice(true, "host-late", text);
     }
 
     /// Versions are the same, or there would be no agent; a build of one's own has the same one.

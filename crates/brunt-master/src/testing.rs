@@ -47,6 +47,8 @@ pub(crate) struct FakeAgent {
     deaf: bool,
     /// Never answers an inspection.
     mute: bool,
+    /// Takes a quarter of a minute to be there.
+    late: bool,
     /// Its greeting: another build, or why there is none.
     hello: Result<Option<String>, LinkError>,
     answer: Answer,
@@ -71,6 +73,9 @@ impl HostLink for FakeAgent {
     async fn hello(&self) -> Result<HostHello, LinkError> {
         self.called("hello".into());
         let worker_pids = (0..self.workers).map(|n| 1000 + n).collect();
+        if self.late {
+            tokio::time::sleep(Duration::from_secs(15)).await;
+        }
         let other_build = self.hello.clone()?;
         Ok(HostHello { version: "0".into(), host_name: "here".into(), worker_pids, other_build })
     }
@@ -166,6 +171,8 @@ pub(crate) struct Stage {
     pub(crate) deaf: bool,
     /// Hosts that never answer an inspection.
     pub(crate) mute: Vec<usize>,
+    /// Hosts that take a quarter of a minute to be there.
+    pub(crate) late: Vec<usize>,
     /// What comes of the greeting of a host, where it is not what was hoped for.
     pub(crate) hellos: BTreeMap<usize, Result<Option<String>, LinkError>>,
     pub(crate) answer: Answer,
@@ -200,6 +207,7 @@ impl Stage {
             hook_statuses: Vec::new(),
             deaf: false,
             mute: Vec::new(),
+            late: Vec::new(),
             hellos: BTreeMap::new(),
             answer: Arc::new(|_, query| facts(query.sd)),
             controls: Vec::new(),
@@ -223,6 +231,7 @@ impl Stage {
                 hook_status: self.hook_statuses.get(host).copied().unwrap_or(self.hook_status),
                 deaf: self.deaf,
                 mute: self.mute.contains(&host),
+                late: self.late.contains(&host),
                 hello: self.hellos.get(&host).cloned().unwrap_or(Ok(None)),
                 answer: self.answer.clone(),
                 calls: calls.clone(),

@@ -135,3 +135,14 @@ async fn hosts_with_another_build_are_named_together() {
     assert_eq!(played.order().iter().filter(|event| event.starts_with("other-build")).collect::<Vec<_>>(), [&text]);
     assert_eq!(played.outcome.abort, None, "{:?}", played.order());
 }
+
+#[tokio::test(start_paused = true)]
+async fn hosts_that_are_late_are_named_in_one_line_and_waited_for() {
+    let mut stage = Stage::new(three_hosts(), vec![vec![whole(2, 1)], vec![whole(2, 1)], vec![whole(2, 1)]]);
+    stage.late = vec![1, 2];
+    let played = stage.play().await;
+    let order = played.order();
+    let late: Vec<_> = order.iter().filter(|event| event.starts_with("host-late")).collect();
+    assert_eq!(late, ["host-late: not there after 10 seconds: host=w2, host=w3; Ctrl-C ends the wait"]);
+    assert_eq!(played.outcome.abort, None, "{order:?}");
+}
