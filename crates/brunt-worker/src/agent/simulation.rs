@@ -1,0 +1,98 @@
+//! Master, agents and workers without sockets, threads or clocks: all of it by a seed.
+//!
+//! Real are the execution of the master with its merging ([`brunt_master::execute`]), its links
+//! ([`brunt_master::tether`]), and an agent but for its server: the service with its calls, desk, session, lease and
+//! ring. Simulated are the network ([`road`]), the connections over it ([`line`] and [`far`]), and the engine, which
+//! knows what it has done. Time is tokio's own, which jumps to the next thing due.
+//!
+//! `BRUNT_SIM_SEEDS=7` plays one seed and tells its course when it fails, `=0-9999` plays many.
+
+mod course;
+mod dice;
+mod engine;
+mod far;
+mod judge;
+mod ledger;
+mod line;
+mod road;
+mod scenario;
+mod world;
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
+use course::Course;
+
+/// What a usual `cargo test` plays.
+const SEEDS: RangeInclusive<u64> = 0..=299;
+
+fn seeds() -> RangeInclusive<u64> {
+    let Ok(text) = std::env::var("BRUNT_SIM_SEEDS") else { return SEEDS };
+    let (first, last) = text.split_once('-').unwrap_or((&text, &text));
+    let number = |text: &str| text.parse().unwrap_or_else(|_| panic!("BRUNT_SIM_SEEDS={text}: a seed, or FIRST-LAST"));
+    number(first)..=number(last)
+}
+
+fn told(course: &Course) -> String {
+    let mut text = format!("{:#?}\n{:?}\n", course.scenario, course.end);
+    for (at, event) in &course.events {
+        let event = format!("{event:?}");
+        text += &format!("{:>10.4} {}\n", at.as_secs_f64(), event.chars().take(200).collect::<String>());
+    }
+    text
+}
+
+#[test]
+fn every_seed_ends_as_it_should() {
+    let seeds = seeds();
+    let mut words: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut failed = Vec::new();
+    let (mut attached, mut doubled) = (0, 0);
+    for seed in seeds.clone() {
+        let course = Course::of(seed);
+        *words.entry(course.word()).or_default() += 1;
+        attached += course.attached;
+        doubled += course.doubled;
+        { use std::io::Write as _; // TEMPORARY
+            let text = course.events.iter().rev().find_map(|(_, e)| if let brunt_event::Event::Aborted{text,..} = e {Some(text.clone())} else {None});
+            let lost: Vec<_> = course.events.iter().filter_map(|(_, e)| if let brunt_event::Event::WorkerLost{text,..} = e {Some(text.clone())} else {None}).collect();
+            writeln!(std::fs::OpenOptions::new().append(true).create(true).open("/tmp/fsim-ends.txt").unwrap(), "{seed} {} {text:?} {lost:?} {:?} lease {:?}", course.word(), course.scenario.faults, course.scenario.lease).unwrap(); }
+        if !course.wrong.is_empty() {
+            failed.push((seed, course));
+        }
+    }
+    let count = seeds.end() - seeds.start() + 1;
+    let sum = format!("{count} seeds: {words:?}, {attached} connections found again, {doubled} calls came twice");
+    if let Some((seed, course)) = failed.first() {
+        let all: Vec<u64> = failed.iter().map(|(seed, _)| *seed).collect();
+        let alone = "cargo test -p brunt-worker --lib simulation";
+        panic!(
+            "{}seed {seed} is wrong: {:#?}\nwrong seeds: {all:?}\nof {sum}\nalone: BRUNT_SIM_SEEDS={seed} {alone}",
+            told(course),
+            course.wrong
+        );
+    }
+    // All of it is worth nothing where nothing happens.
+    if count >= 300 {
+        for word in ["done", "partial", "refused", "killed", "interrupted"] {
+            assert!(words.get(word).is_some_and(|n| *n * 100 >= count), "{sum}");
+        }
+        assert!(attached * 4 > count && doubled * 4 > count, "{sum}");
+    }
+}
+
+#[test]
+fn a_seed_goes_the_same_way_every_time() {
+    for seed in 0..40 {
+        let (one, other) = (Course::of(seed), Course::of(seed));
+        // Without labels of the wall clock.
+        let text = |course: &Course| -> Vec<String> {
+            let events = course.events.iter().map(|(at, event)| (at, format!("{event:?}")));
+            events.map(|(at, event)| format!("{at:?} {}", event.chars().take(40).collect::<String>())).collect()
+        };
+        let (one_text, other_text) = (text(&one), text(&other));
+        let differ = one_text.iter().zip(&other_text).find(|(a, b)| a != b);
+        assert!(one_text.len() == other_text.len() && one.end == other.end, "seed {seed}");
+        assert_eq!(differ, None, "seed {seed}");
+    }
+}
