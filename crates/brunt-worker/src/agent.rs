@@ -185,6 +185,10 @@ fn behind(
 /// Keeps the session until it ends, then ends all work, whatever the reason, and closes the desk.
 async fn live(desk: &Desk, calls: &Calls, ended: mpsc::UnboundedReceiver<u64>) -> io::Result<Ended> {
     let why = desk.keep(ended).await?;
+    if why == Ended::Terminated {
+        // What is stopped now looks like an orderly end to a client that has not asked for it.
+        calls.cannot_go_on("the agent was told to end (SIGTERM)");
+    }
     calls.end_work().await;
     desk.close(&why, matches!(why, Ended::Lease(_)));
     Ok(why)

@@ -53,10 +53,6 @@ fn every_seed_ends_as_it_should() {
         *words.entry(course.word()).or_default() += 1;
         attached += course.attached;
         doubled += course.doubled;
-        { use std::io::Write as _; // TEMPORARY
-            let text = course.events.iter().rev().find_map(|(_, e)| if let brunt_event::Event::Aborted{text,..} = e {Some(text.clone())} else {None});
-            let lost: Vec<_> = course.events.iter().filter_map(|(_, e)| if let brunt_event::Event::WorkerLost{text,..} = e {Some(text.clone())} else {None}).collect();
-            writeln!(std::fs::OpenOptions::new().append(true).create(true).open("/tmp/fsim-ends.txt").unwrap(), "{seed} {} {text:?} {lost:?} {:?} lease {:?}", course.word(), course.scenario.faults, course.scenario.lease).unwrap(); }
         if !course.wrong.is_empty() {
             failed.push((seed, course));
         }

@@ -136,8 +136,8 @@ async fn wait_for_agents(world: &Arc<World>) {
     let lease = leases.chain([world.scenario.lease_of(false)]).max().unwrap();
     let drain = Duration::from_millis(world.scenario.drain_ms);
     let agents = world.agents.lock().unwrap().clone();
-    // Where a road is closed for longer than any lease, only keepalive ends what has none.
-    let until = Instant::now() + lease + drain + LAST_WORDS + Duration::from_secs(60);
+    // What has no lease ends when it hears of the end of its connection.
+    let until = Instant::now() + lease + drain + LAST_WORDS + world.scenario.longest_fault();
     while agents.iter().any(|far| far.lives()) && Instant::now() < until {
         sleep(Duration::from_secs(1)).await;
     }

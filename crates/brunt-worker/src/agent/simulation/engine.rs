@@ -104,7 +104,14 @@ impl Work {
     /// All of it, until its end or a stop.
     async fn work(&self, start: Instant, mut stop: watch::Receiver<Option<u32>>) {
         self.begins();
-        sleep_until(start).await;
+        let early = tokio::select! {
+            biased;
+            () = now(&mut stop) => true,
+            () = sleep_until(start) => false,
+        };
+        if early {
+            return self.drain().await;
+        }
         let start = start.max(Instant::now());
         let length = Duration::from_nanos(self.share.interval_ns);
         let mut begun = start;

@@ -8,8 +8,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use brunt_master::dial::{DialError, Purpose};
 use brunt_master::tether::talk::{Answer, Line, Reports, Talk};
 use brunt_plan::work::{LunFacts, LunKind, LunQuery};
-use brunt_proto::v1::{self, agent_server::Agent as _};
 use brunt_proto::CallError;
+use brunt_proto::v1::{self, agent_server::Agent as _};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep};
 use tokio_stream::StreamExt;
@@ -79,7 +79,12 @@ type Answering<P> = Pin<Box<dyn Future<Output = Result<Response<P>, Status>> + S
 
 impl SimTalk {
     /// A call there and back. `often`: it may come twice over one connection.
-    async fn exchange<Q, P>(&self, often: bool, request: Q, serve: fn(Arc<Far>, Request<Q>) -> Answering<P>) -> Answer<P>
+    async fn exchange<Q, P>(
+        &self,
+        often: bool,
+        request: Q,
+        serve: fn(Arc<Far>, Request<Q>) -> Answering<P>,
+    ) -> Answer<P>
     where
         Q: Clone + Send + 'static,
         P: Send + 'static,
@@ -91,7 +96,12 @@ impl SimTalk {
         }
     }
 
-    async fn round_trip<Q, P>(&self, often: bool, request: Q, serve: fn(Arc<Far>, Request<Q>) -> Answering<P>) -> Answer<P>
+    async fn round_trip<Q, P>(
+        &self,
+        often: bool,
+        request: Q,
+        serve: fn(Arc<Far>, Request<Q>) -> Answering<P>,
+    ) -> Answer<P>
     where
         Q: Clone + Send + 'static,
         P: Send + 'static,

@@ -109,15 +109,25 @@ impl Scenario {
         Duration::from_secs(self.lease.unwrap_or(if writes { 30 } else { 120 }))
     }
 
+    /// How long something is closed or stands still at most.
+    pub fn longest_fault(&self) -> Duration {
+        let lasts = |fault: &Fault| match fault.what {
+            What::Cut { lasts, .. } | What::Freeze { lasts, .. } => lasts,
+            _ => Duration::ZERO,
+        };
+        self.faults.iter().map(lasts).max().unwrap_or_default()
+    }
+
     /// Whether nothing may be lost, as long as it happens once the agents are greeted: everything that goes wrong is
     /// over well within the shortest lease.
     pub fn is_mild(&self) -> bool {
         let short = |fault: &Fault| match fault.what {
             What::Cut { lasts, .. } | What::Freeze { lasts, .. } => lasts * 3 <= self.shortest_lease(),
-            What::Reset { .. } => self.shortest_lease() >= Duration::from_secs(30),
+            What::Reset { .. } => true,
             _ => false,
         };
-        self.refusal.is_none() && self.faults.len() <= 1 && self.faults.iter().all(short)
+        let long = self.faults.is_empty() || self.shortest_lease() >= Duration::from_secs(30);
+        self.refusal.is_none() && long && self.faults.len() <= 1 && self.faults.iter().all(short)
     }
 
     /// As somebody would write it.
