@@ -20,8 +20,10 @@ mod world;
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
+use std::time::Duration;
 
 use course::Course;
+use scenario::{Fault, Scenario, What, When};
 
 /// What a usual `cargo test` plays.
 const SEEDS: RangeInclusive<u64> = 0..=299;
@@ -77,9 +79,42 @@ fn every_seed_ends_as_it_should() {
     }
 }
 
+/// Calls of a host in [`Scenario::with`], pings included.
+const CALLS: RangeInclusive<u64> = 1..=40;
+
+#[test]
+fn a_connection_that_breaks_at_any_call_costs_nothing() {
+    let lasts = Duration::from_secs(35);
+    let (mut whole, mut attached) = (0, 0);
+    for number in CALLS {
+        for answered in [false, true] {
+            let when = When::Call { host: 1, number, answered };
+            let cut = |silent| What::Cut { host: 1, silent, lasts };
+            for what in [What::Reset { host: 1 }, cut(false), cut(true)] {
+                let course = Course::play(Scenario::with(Fault { when, what }));
+                assert!(course.wrong.is_empty(), "{}{:#?}", told(&course), course.wrong);
+                attached += course.attached;
+                whole += u64::from(course.word() == "done");
+            }
+        }
+    }
+    // The greeting is two calls, and cannot be gone on with.
+    let all = CALLS.count() as u64 * 6;
+    assert!(whole >= all - 12 && attached >= 80, "{whole} of {all}, {attached} connections found again");
+}
+
+#[test]
+fn a_run_that_somebody_ends_on_a_host_is_not_complete() {
+    for ms in (1_000..6_500).step_by(250) {
+        let fault = Fault { when: When::At(Duration::from_millis(ms)), what: What::Terminate { host: 0 } };
+        let course = Course::play(Scenario::with(fault));
+        assert!(course.wrong.is_empty() && course.word() == "partial", "{ms} ms: {}{:#?}", told(&course), course.wrong);
+    }
+}
+
 #[test]
 fn a_seed_goes_the_same_way_every_time() {
-    for seed in 0..40 {
+    for seed in 0..60 {
         let (one, other) = (Course::of(seed), Course::of(seed));
         // Without labels of the wall clock.
         let text = |course: &Course| -> Vec<String> {

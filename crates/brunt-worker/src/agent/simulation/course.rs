@@ -46,11 +46,16 @@ pub struct Course {
 }
 
 impl Course {
-    /// Plays a seed, on this thread and in no time.
+    /// Plays a seed.
     pub fn of(seed: u64) -> Self {
+        Self::play(Scenario::of(seed))
+    }
+
+    /// Plays on this thread and in no time.
+    pub fn play(scenario: Scenario) -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
         STAYS.set(true);
-        let course = runtime.block_on(play(Scenario::of(seed)));
+        let course = runtime.block_on(play(scenario));
         drop(runtime);
         STAYS.set(false);
         course

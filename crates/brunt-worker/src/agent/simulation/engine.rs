@@ -35,6 +35,14 @@ struct Work {
 struct Begun {
     /// The interval after which it is to end; 0: at once.
     stop: watch::Sender<Option<u32>>,
+    /// The last interval that may begin, in lockstep.
+    granted: watch::Sender<u32>,
+}
+
+/// What the master asks.
+struct Orders {
+    stop: watch::Receiver<Option<u32>>,
+    granted: watch::Receiver<u32>,
 }
 
 impl WorkEngine for SimEngine {
@@ -58,17 +66,18 @@ impl PreparedWork for Work {
     fn drop_sd(&self, _: u32) {}
 
     fn start(self: Box<Self>, at: std::time::Instant) -> Box<dyn RunningWork> {
-        let stop = watch::Sender::new(None);
-        let (stopped, mut life) = (stop.subscribe(), self.life.clone());
+        let (stop, granted) = (watch::Sender::new(None), watch::Sender::new(1));
+        let orders = Orders { stop: stop.subscribe(), granted: granted.subscribe() };
+        let mut life = self.life.clone();
         tokio::spawn(async move {
             tokio::select! {
                 biased;
                 // Whoever is killed says nothing.
                 _ = life.wait_for(|life| *life == Life::Killed) => {}
-                () = self.work(at.into(), stopped) => {}
+                () = self.work(at.into(), orders) => {}
             }
         });
-        Box::new(Begun { stop })
+        Box::new(Begun { stop, granted })
     }
 }
 
@@ -78,7 +87,9 @@ impl RunningWork for Begun {
         self.stop.send_modify(|stop| *stop = Some(stop.map_or(after, |before| before.min(after))));
     }
 
-    fn grant(&self, _: u32) {}
+    fn grant(&self, interval: u32) {
+        self.granted.send_modify(|granted| *granted = interval.max(*granted));
+    }
 
     fn drop_sd(&self, _: u32) {}
 
@@ -102,11 +113,11 @@ impl Work {
     }
 
     /// All of it, until its end or a stop.
-    async fn work(&self, start: Instant, mut stop: watch::Receiver<Option<u32>>) {
+    async fn work(&self, start: Instant, mut orders: Orders) {
         self.begins();
         let early = tokio::select! {
             biased;
-            () = now(&mut stop) => true,
+            () = stops(&mut orders.stop, 1) => true,
             () = sleep_until(start) => false,
         };
         if early {
@@ -114,19 +125,34 @@ impl Work {
         }
         let start = start.max(Instant::now());
         let length = Duration::from_nanos(self.share.interval_ns);
-        let mut begun = start;
         for interval in 1..=self.share.intervals.unwrap_or(u32::MAX) {
-            let end = start + length * interval;
-            let over = self.until(end, interval, &mut stop).await;
+            if self.share.lockstep && !self.may_begin(interval, &mut orders).await {
+                break;
+            }
+            let begun = Instant::now();
+            let over = self.until(begun + length, interval, &mut orders.stop).await;
             self.check_lease();
-            let part = (Instant::now() - begun).as_secs_f64() / length.as_secs_f64();
-            self.report(interval, (begun - start, Instant::now() - start), part);
+            let part = begun.elapsed().as_secs_f64() / length.as_secs_f64();
+            self.report(interval, (begun - start, start.elapsed()), part);
             if over {
                 break;
             }
-            begun = Instant::now();
         }
         self.drain().await;
+    }
+
+    /// Waits for leave; says whether there is any.
+    async fn may_begin(&self, interval: u32, orders: &mut Orders) -> bool {
+        let fatal = self.world.fatal[self.agent.host].subscribe();
+        tokio::select! {
+            biased;
+            () = falls(fatal) => {
+                (self.sink)(WorkerEvent::Fatal("the engine cannot go on".into()));
+                false
+            }
+            () = stops(&mut orders.stop, interval) => false,
+            _ = orders.granted.wait_for(|granted| *granted >= interval) => true,
+        }
     }
 
     /// Until the end of an interval; says whether it is the last.
@@ -143,7 +169,7 @@ impl Work {
                 (self.sink)(WorkerEvent::Fatal("the engine cannot go on".into()));
                 true
             }
-            () = now(stop) => true,
+            () = stops(stop, 1) => true,
             () = ends => matches!(*stop.borrow(), Some(last) if last <= interval),
         }
     }
@@ -204,9 +230,9 @@ impl Work {
     }
 }
 
-/// Waits for a stop at once.
-async fn now(stop: &mut watch::Receiver<Option<u32>>) {
-    if stop.wait_for(|stop| *stop == Some(0)).await.is_err() {
+/// Waits for a stop before an interval.
+async fn stops(stop: &mut watch::Receiver<Option<u32>>, interval: u32) {
+    if stop.wait_for(|stop| stop.is_some_and(|last| last < interval)).await.is_err() {
         // Whoever could stop it has gone.
         std::future::pending::<()>().await;
     }

@@ -17,7 +17,7 @@ use super::super::session::Ended;
 use super::super::{AgentOptions, behind, live};
 use super::engine::SimEngine;
 use super::ledger::Agent;
-use super::road::{Road, Wire};
+use super::road::{Road, Trip, Wire};
 use super::world::World;
 
 /// Whether it lives.
@@ -92,6 +92,7 @@ impl Far {
         let wire = self.road.lay();
         let (this, laid) = (Arc::clone(self), Arc::clone(&wire));
         this.facts.connected(number);
+        let (farewell, end) = (self.road.trip(), self.road.trip());
         tokio::spawn(async move {
             let mut life = this.life.subscribe();
             let mut far = laid.far.subscribe();
@@ -102,21 +103,21 @@ impl Far {
                 _ = far.wait_for(|broken| *broken) => {}
                 // The desk cuts it.
                 _ = connection.read(&mut byte) => {}
-                () = this.let_go(&laid) => {}
+                () = this.let_go(&laid, farewell) => {}
             }
             drop((connection, held));
             this.facts.disconnected(number, Instant::now());
             laid.closed.send_replace(true);
-            this.road.travel().await;
+            this.road.go(end).await;
             laid.break_near("the stream was closed");
         });
         (wire, number)
     }
 
     /// Waits until it is known here that the master has let go of a connection.
-    async fn let_go(&self, wire: &Wire) {
+    async fn let_go(&self, wire: &Wire, farewell: Trip) {
         let _ = wire.released.subscribe().wait_for(|released| *released).await;
-        self.road.travel().await;
+        self.road.go(farewell).await;
     }
 }
 

@@ -28,6 +28,14 @@ pub struct Road {
     wires: Mutex<Vec<Weak<Wire>>>,
 }
 
+/// The way of a message.
+#[derive(Debug, Clone, Copy)]
+pub struct Trip {
+    way: Duration,
+    /// From when the road is open again.
+    again: Duration,
+}
+
 /// Both ends of a connection.
 #[derive(Debug)]
 pub struct Wire {
@@ -49,13 +57,24 @@ impl Road {
 
     /// Waits until a message has come from one end to the other.
     pub async fn travel(&self) {
-        sleep(self.dice.ms(self.latency.0, self.latency.1)).await;
+        self.go(self.trip()).await;
+    }
+
+    /// How long a message will take. The dice are thrown before anything is waited for: who is woken first by a watch
+    /// that several wait for is no matter of the seed.
+    pub fn trip(&self) -> Trip {
+        Trip { way: self.dice.ms(self.latency.0, self.latency.1), again: self.dice.ms(0, 1_000) }
+    }
+
+    /// As [`Road::travel`].
+    pub async fn go(&self, trip: Trip) {
+        sleep(trip.way).await;
         if self.is_open() {
             return;
         }
         self.opens().await;
         // It is sent again some time after the road is open.
-        sleep(self.dice.ms(0, 1_000)).await;
+        sleep(trip.again).await;
         self.opens().await;
     }
 

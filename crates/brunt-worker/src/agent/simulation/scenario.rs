@@ -50,6 +50,8 @@ pub struct Fault {
 pub struct RunSpec {
     pub seconds: u64,
     pub writes: bool,
+    /// `maxdata=`, MiB.
+    pub max_data: Option<u64>,
 }
 
 /// Why it cannot be done.
@@ -72,6 +74,8 @@ pub struct Scenario {
     /// `misc=(lease=)`, seconds.
     pub lease: Option<u64>,
     pub goes_on: bool,
+    /// Each interval but the first waits for the master.
+    pub lockstep: bool,
     pub refusal: Option<Refusal>,
     pub faults: Vec<Fault>,
     /// By host: one way, from and to, milliseconds.
@@ -85,19 +89,43 @@ impl Scenario {
         let dice = Dice::new(seed);
         let hosts = dice.between(1, 3) as usize;
         let runs = (0..dice.between(1, 2))
-            .map(|_| RunSpec { seconds: dice.between(2, 8), writes: dice.chance(50) })
+            .map(|_| RunSpec {
+                seconds: dice.between(2, 8),
+                writes: dice.chance(50),
+                max_data: dice.chance(15).then(|| dice.between(1, 12)),
+            })
             .collect::<Vec<_>>();
         let lease = dice.pick(&[None, None, None, Some(0), Some(4), Some(30), Some(90)]);
+        let lockstep = hosts > 1 && dice.chance(15);
         let refusal = dice.chance(6).then(|| {
             let host = dice.below(hosts as u64) as usize;
             let never = dice.chance(50);
-            dice.pick(&[Refusal::Dial { host, never }, Refusal::Lun { host }, Refusal::Prepare { host }])
+            // What is simulated is everywhere.
+            let lun = if lockstep { Refusal::Prepare { host } } else { Refusal::Lun { host } };
+            dice.pick(&[Refusal::Dial { host, never }, lun, Refusal::Prepare { host }])
         });
         let horizon = runs.iter().map(|run| run.seconds * 1_000).sum::<u64>() + 2_000;
         let faults = (0..dice.pick(&[0, 1, 1, 1, 2, 2, 3, 4])).map(|_| fault(&dice, hosts, horizon)).collect();
         let latency = (0..hosts).map(|_| dice.pick(&[(0, 1), (1, 20), (20, 60), (100, 800)])).collect();
         let drain_ms = dice.pick(&[0, 0, 50, 3_000]);
-        Self { seed, hosts, runs, lease, goes_on: dice.chance(30), refusal, faults, latency, drain_ms }
+        Self { seed, hosts, runs, lease, goes_on: dice.chance(30), lockstep, refusal, faults, latency, drain_ms }
+    }
+
+    /// Two hosts with a lease of two minutes that read, then write; that goes wrong.
+    pub fn with(fault: Fault) -> Self {
+        let run = |writes| RunSpec { seconds: 3, writes, max_data: None };
+        Self {
+            seed: 1,
+            hosts: 2,
+            runs: vec![run(false), run(true)],
+            lease: Some(120),
+            goes_on: false,
+            lockstep: false,
+            refusal: None,
+            faults: vec![fault],
+            latency: vec![(1, 20), (1, 20)],
+            drain_ms: 50,
+        }
     }
 
     /// The shortest lease of its runs.
@@ -139,15 +167,23 @@ impl Scenario {
         if self.goes_on {
             text += "misc=(on_worker_loss=continue)\n";
         }
+        if self.lockstep {
+            text += "misc=(sim.a.size=1g,sim.a.clock=virtual)\n";
+        }
         text += "misc=(retry=1)\nhd=default,shell=ssh,user=root\n";
         for host in 0..self.hosts {
             let _ = writeln!(text, "hd=h{host},system=h{host}.lab");
         }
-        text += "sd=sd1,lun=/dev/mapper/mpatha,openflags=o_direct,threads=4\n";
+        text += if self.lockstep {
+            "sd=sd1,lun=sim:a,threads=4\n"
+        } else {
+            "sd=sd1,lun=/dev/mapper/mpatha,openflags=o_direct,threads=4\n"
+        };
         text += "wd=reads,sd=sd1,xfersize=4k,rdpct=100\nwd=writes,sd=sd1,xfersize=4k,rdpct=0\n";
         for (n, run) in self.runs.iter().enumerate() {
             let wd = if run.writes { "writes" } else { "reads" };
-            let _ = writeln!(text, "rd=rd{n},wd={wd},iorate=max,elapsed={},interval=1", run.seconds);
+            let max_data = run.max_data.map_or(String::new(), |mib| format!(",maxdata={mib}m"));
+            let _ = writeln!(text, "rd=rd{n},wd={wd},iorate=max,elapsed={},interval=1{max_data}", run.seconds);
         }
         text
     }
