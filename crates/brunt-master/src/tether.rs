@@ -34,6 +34,8 @@ const HELLO_LIMIT: Duration = Duration::from_secs(60);
 const PROBE_LIMIT: Duration = Duration::from_secs(3);
 /// Time in which it shows whether a process has ended with its stream.
 const REST_LIMIT: Duration = Duration::from_secs(3);
+/// Time for an answer that was on its way when the connection was given up.
+const LAST_WORD: Duration = Duration::from_secs(1);
 /// First connections that fail fast are tried again so often where nothing else is asked for.
 const RETRIES: u32 = 2;
 /// A failure that took longer is not tried again unless that is asked for.
@@ -72,6 +74,8 @@ pub struct Crew {
     pub workers: u32,
     /// The list of cores where they shall stay ([`crate::launch::cores`]).
     pub cores: Option<String>,
+    /// SHA-256 of each program that its agent may be without a word; empty: it is not asked.
+    pub builds: Vec<String>,
 }
 
 /// A [`HostLink`](crate::link::HostLink) over connections that may break. Dropped, it gives the agent up.
@@ -185,7 +189,7 @@ impl<L: Line> Link<L> {
             Err(_) => return Err(self.broken(&format!("nothing came within {} seconds", HELLO_LIMIT.as_secs()))),
         };
         self.check(&reply)?;
-        self.shared.begin(reply.token);
+        self.shared.begin(reply.token.clone());
         let reports = match talk.events(v1::EventsRequest { after: 0 }).await {
             Ok(reports) => reports,
             Err(CallError::Refused(reason)) => return Err(LinkError::Refused(reason)),
@@ -200,10 +204,12 @@ impl<L: Line> Link<L> {
         let keeper = Keeper::new(Arc::clone(&self.shared), events, suspected, log);
         let keeper = tokio::spawn(keeper.run(talk, reports));
         *self.keeper.lock().unwrap_or_else(PoisonError::into_inner) = Some(keeper);
-        Ok(HostHello { version: reply.version, host_name: reply.host_name, worker_pids: reply.worker_pids })
+        let v1::HelloReply { version, host_name, worker_pids, build, .. } = reply;
+        let other_build = (!build.is_empty() && !self.shared.crew.builds.contains(&build)).then_some(build);
+        Ok(HostHello { version, host_name, worker_pids, other_build })
     }
 
-    /// Refuses another build: what a share means is not said by the protocol alone.
+    /// Refuses another version: what a share means is not said by the protocol alone.
     fn check(&self, reply: &v1::HelloReply) -> Result<(), LinkError> {
         let version = env!("CARGO_PKG_VERSION");
         if reply.protocol == PROTOCOL && reply.version == version {
@@ -245,10 +251,18 @@ impl<L: Line> Link<L> {
         let mut state = self.shared.state.subscribe();
         loop {
             let (number, talk) = self.connection(&mut state).await?;
-            let answer = tokio::select! {
-                biased;
-                answer = make(Arc::clone(&talk)) => answer,
-                () = other_than(&mut state, number) => continue,
+            let answer = {
+                let answer = make(Arc::clone(&talk));
+                tokio::pin!(answer);
+                tokio::select! {
+                    biased;
+                    answer = &mut answer => answer,
+                    // An agent that is told to end ends its event stream first, and answers then.
+                    () = other_than(&mut state, number) => match timeout(LAST_WORD, answer).await {
+                        Ok(Err(CallError::Broken(_))) | Err(_) => continue,
+                        Ok(answer) => answer,
+                    },
+                }
             };
             let why = match answer {
                 Ok(reply) => return Ok(reply),

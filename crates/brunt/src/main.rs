@@ -18,6 +18,7 @@ mod options;
 mod plan_command;
 mod prepare;
 mod run;
+mod scribe;
 mod serve;
 mod session;
 mod signals;
@@ -41,7 +42,7 @@ fn main() -> ExitCode {
         Some("explain") => explain::run(&words[1..]),
         Some("calibrate") => calibrate_command::run(&Invocation::of(&program), &words[1..]),
         Some("certs") => certs_command::run(&words[1..]),
-        Some("luns") => luns_command::run(&words[1..]),
+        Some("luns") => luns_command::run(&Invocation::of(&program), &words[1..]),
         Some("completions") => completions::run(&words[1..]),
         _ => command(Invocation::of(&program), words),
     };

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use brunt_event::{AbortCause, Compat, Event, NoticeLevel, Opened, SCHEMA};
 use brunt_master::launch::way::{self, Way};
 use brunt_master::launch::{self, Here};
-use brunt_master::tether::{Crew, Terms};
+use brunt_master::tether::Terms;
 use brunt_master::{Fleet, FleetHost, GrpcLink, LinkEvent, Outcome};
 use brunt_plan::plan::Plan;
 use brunt_report::Directory;
@@ -35,7 +35,13 @@ pub fn run(invocation: &Invocation, arguments: &Arguments) -> i32 {
     };
     let seed = arguments.seed.unwrap_or_else(draw_seed);
     let opened = opened(invocation, arguments, &directory, seed);
-    let mut session = Session::new(directory);
+    let mut session = match Session::new(directory) {
+        Ok(session) => session,
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "error: cannot start the threads that write reports: {error}");
+            return exit::of_abort(AbortCause::Output, invocation.as_vdbench);
+        }
+    };
     session.emit(Event::Opened(opened));
     for word in scanned(arguments, invocation) {
         session.emit(Event::Argument { text: word });
@@ -146,13 +152,12 @@ fn launch(
         return Ok(Fleet { hosts });
     }
     let program = &invocation.program;
-    let (mut here, terms) = (Here::of(program, plan)?, Terms::of(&plan.settings));
+    let (mut here, terms) = (Here::of(program, &plan.hosts, &plan.settings.misc)?, Terms::of(&plan.settings));
     here.port = arguments.port.unwrap_or(here.port);
-    for (code, text) in way::notes(plan, &here.payload) {
+    for (code, text) in way::notes(&plan.hosts, &here.payload) {
         session.emit(Event::Notice { level: NoticeLevel::Note, code: code.to_owned(), text });
     }
     for (n, host) in plan.hosts.iter().enumerate() {
-        let crew = Crew { label: host.label.clone(), workers: host.workers, cores: here.cores.clone() };
         let dial = launch::dial(host, &here)?;
         let called = match Way::of(host)? {
             Way::Local => program.display().to_string(),
@@ -160,7 +165,7 @@ fn launch(
         };
         let words = |w| format!("{called} SlaveJvm -m localhost -l {}", host.worker_label(w));
         let commands = (0..host.workers).map(words).collect();
-        hosts.push(FleetHost { link: GrpcLink::over(n, crew, dial, terms, events.clone()), commands });
+        hosts.push(FleetHost { link: GrpcLink::over(n, here.crew(host), dial, terms, events.clone()), commands });
     }
     Ok(Fleet { hosts })
 }

@@ -106,7 +106,7 @@ async fn lead(
     let (control, controls) = mpsc::channel(8);
     let terms = Terms::of(&plan.settings);
     let host = |(host, h): (usize, &brunt_plan::plan::Host)| {
-        let crew = Crew { label: h.label.clone(), workers: 1, cores: None };
+        let crew = Crew { label: h.label.clone(), workers: 1, cores: None, builds: Vec::new() };
         let line = SimLine { world: Arc::clone(world), host };
         let (_, lines) = mpsc::channel(1);
         FleetHost { link: Link::new(host, crew, line, terms, lines, events.clone()), commands: Vec::new() }
