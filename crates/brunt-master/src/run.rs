@@ -113,6 +113,8 @@ impl<L: HostLink> Run<'_, '_, L> {
             for w in self.session.layout.of_host(host) {
                 self.lose(w, &text).await;
             }
+            // It may have started all the same, and nobody would count what it does.
+            self.give_up(host).await;
         }
         // Some may have been lost since the work was dealt.
         let gone: Vec<usize> = self.merger.unfinished().filter(|w| self.session.lost[*w]).collect();
