@@ -111,9 +111,9 @@ impl Scenario {
         Self { seed, hosts, runs, lease, goes_on: dice.chance(30), lockstep, refusal, faults, latency, drain_ms }
     }
 
-    /// Two hosts with a lease of two minutes that read, then write; that goes wrong.
-    pub fn with(fault: Fault) -> Self {
-        let run = |writes| RunSpec { seconds: 3, writes, max_data: None };
+    /// Two hosts with a lease of two minutes that read, then write, so many seconds each; that goes wrong.
+    pub fn with(seconds: u64, faults: Vec<Fault>) -> Self {
+        let run = |writes| RunSpec { seconds, writes, max_data: None };
         Self {
             seed: 1,
             hosts: 2,
@@ -122,7 +122,7 @@ impl Scenario {
             goes_on: false,
             lockstep: false,
             refusal: None,
-            faults: vec![fault],
+            faults,
             latency: vec![(1, 20), (1, 20)],
             drain_ms: 50,
         }
