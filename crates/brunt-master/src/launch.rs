@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use brunt_plan::plan::Settings;
 use brunt_proto::stdio::{Keepalive, StartError, start};
 use tokio::sync::mpsc;
 
@@ -22,26 +21,10 @@ pub struct LaunchError {
     pub source: StartError,
 }
 
-/// The cores of `misc=(cpus=0-3)`, as one list; the key may come more than once.
-///
-/// # Errors
-/// A value that is neither a core nor a range of them, in a sentence.
-pub fn cores(settings: &Settings) -> Result<Option<String>, String> {
-    let mut lists = Vec::new();
-    for (_, range) in settings.misc.iter().filter(|(key, _)| key == "cpus") {
-        let (from, to) = range.split_once('-').unwrap_or((range, range));
-        match (from.parse::<u32>(), to.parse::<u32>()) {
-            (Ok(from), Ok(to)) if from <= to => lists.push(range.as_str()),
-            _ => return Err(format!("misc=(cpus={range}) is not a core or a range of cores, such as 3 or 0-3")),
-        }
-    }
-    Ok((!lists.is_empty()).then(|| lists.join(",")))
-}
-
 /// Starts an agent as a child of this process: `program agent --stdio --label L --workers N [--cores LIST] --marker
 /// HEX`, with the protocol on its standard input and output. It is killed when the link is dropped.
 ///
-/// `host` is the number that goes with every event, `cores` the list of [`cores`] where its workers shall stay.
+/// `host` is the number that goes with every event, `cores` a list (`0-3,8`) where its workers shall stay.
 ///
 /// # Errors
 /// The program cannot be run, or ends, or is silent before it is ready. Nothing is left behind then.
@@ -61,25 +44,5 @@ pub async fn local(
     match start(program, arguments, Keepalive::default(), log).await {
         Ok(started) => Ok(link.connect(started)),
         Err(source) => Err(LaunchError { label: label.to_owned(), source }),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::plan;
-
-    fn of(values: &[&str]) -> Result<Option<String>, String> {
-        let mut settings = plan(vec![]).settings;
-        settings.misc = values.iter().map(|v| ("cpus".to_owned(), (*v).to_owned())).collect();
-        cores(&settings)
-    }
-
-    #[test]
-    fn cores_are_ranges() {
-        assert_eq!(of(&[]), Ok(None));
-        assert_eq!(of(&["0-3", "8"]), Ok(Some("0-3,8".to_owned())));
-        let wrong = |range| Err(format!("misc=(cpus={range}) is not a core or a range of cores, such as 3 or 0-3"));
-        assert_eq!([of(&["x"]), of(&["3-1"]), of(&["-1"])], [wrong("x"), wrong("3-1"), wrong("-1")]);
     }
 }

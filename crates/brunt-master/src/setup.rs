@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use brunt_event::{AbortCause, Event};
+use brunt_parm::Spanned;
 use brunt_plan::plan::Plan;
 use brunt_plan::work::{EngineSupport, LunFacts};
 use brunt_plan::{Resolved, SetupKind, SetupProblem};
@@ -59,7 +60,7 @@ impl<L: HostLink> Session<'_, L> {
     /// An agent of another version or without an answer, problems of devices, an interrupt.
     pub(crate) async fn set_up(&mut self, plan: Plan) -> Result<Resolved, SetupEnd> {
         self.announce_workers();
-        self.greet().await?;
+        self.greet(plan.settings.cores.as_ref()).await?;
         self.emit(Event::QueryStarted);
         let (facts, engines) = self.inspect(&plan).await?;
         self.rules.wait_for_devices(facts.iter().flatten());
@@ -87,7 +88,7 @@ impl<L: HostLink> Session<'_, L> {
         }
     }
 
-    async fn greet(&mut self) -> Result<(), Halt> {
+    async fn greet(&mut self, cores: Option<&Spanned<String>>) -> Result<(), SetupEnd> {
         let fleet = self.fleet;
         let hosts = fleet.hosts.iter().enumerate();
         let hellos = hosts.map(|(h, host)| (h, hello(&host.link))).collect();
@@ -98,9 +99,27 @@ impl<L: HostLink> Session<'_, L> {
                 self.emit(Event::WorkerConnected { worker: worker as u32, pid: *pid, master_pid });
             }
         }
+        let problems: Vec<_> = answers.iter().filter_map(|(h, answer)| self.core_problem(*h, answer, cores)).collect();
+        if !problems.is_empty() {
+            self.catch_up();
+            return Err(SetupEnd::Problems(problems));
+        }
         self.all_agents("hello", answers)?;
         self.emit(Event::WorkersConnected);
         Ok(())
+    }
+
+    /// An agent that cannot have the cores it was told names the key in its refusal. Only the master knows where it stands.
+    fn core_problem(
+        &self,
+        host: usize,
+        answer: &Result<HostHello, LinkError>,
+        cores: Option<&Spanned<String>>,
+    ) -> Option<SetupProblem> {
+        let (Err(LinkError::Refused(why)), Some(cores)) = (answer, cores) else { return None };
+        let text = format!("host={}: {why}", self.layout.host_label(host));
+        let problem = SetupProblem { kind: SetupKind::Setup, text, vdbench: None, span: Some(cores.span) };
+        why.contains("misc=(cpus=)").then_some(problem)
     }
 
     /// What the hosts say of their luns, and which back ends they have.

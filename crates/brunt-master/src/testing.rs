@@ -380,6 +380,7 @@ fn settings() -> Settings {
         ios_per_jvm: None,
         timeout: vec![],
         misc: vec![],
+        cores: None,
         engine: Asked::Auto,
         conduct: Conduct::default(),
         seed: 1,

@@ -11,6 +11,7 @@ mod explain;
 mod files;
 mod fmt_command;
 mod invocation;
+mod open_files;
 mod options;
 mod plan_command;
 mod prepare;

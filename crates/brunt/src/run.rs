@@ -14,6 +14,7 @@ use crate::arguments::{Arguments, Layout};
 use crate::diagnostics::{self, Shower};
 use crate::exit;
 use crate::invocation::Invocation;
+use crate::open_files;
 use crate::prepare::{self, Prepared, Unplannable};
 use crate::session::{Session, now_ms};
 use crate::signals::{self, Interrupted};
@@ -22,6 +23,10 @@ use crate::signals::{self, Interrupted};
 const EVENTS: usize = 4096;
 /// Runs what the command line asks for and gives the exit status.
 pub fn run(invocation: &Invocation, arguments: &Arguments) -> i32 {
+    if let Err(error) = open_files::make_room() {
+        let _ = writeln!(io::stderr(), "error: {error}");
+        return exit::of_abort(AbortCause::Setup, invocation.as_vdbench);
+    }
     let asked = arguments.output.as_deref().unwrap_or("output");
     let directory = match Directory::open(asked, now_ms(), &invocation.zone) {
         Ok(directory) => directory,
@@ -140,9 +145,8 @@ async fn launch(
         return Ok(Fleet { hosts });
     }
     let program = &invocation.program;
-    let cores = launch::cores(&plan.settings)?;
+    let cores = plan.settings.cores.as_ref().map(|list| list.value.as_str());
     for (n, host) in plan.hosts.iter().enumerate() {
-        let cores = cores.as_deref();
         let link = launch::local(program, n, &host.label, host.workers, cores, events.clone()).await;
         let link = link.map_err(|e| e.to_string())?;
         let words = |w| format!("{} SlaveJvm -m localhost -l {}", program.display(), host.worker_label(w));
