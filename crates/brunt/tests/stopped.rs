@@ -12,7 +12,10 @@ use serde_json::Value;
 fn events(folder: &std::path::Path) -> Vec<Value> {
     let text = fs::read_to_string(folder.join("out/events.ndjson")).unwrap();
     // The last line may be on its way.
-    text.lines().filter_map(|line| serde_json::from_str(line).ok()).map(|mut line: Value| line["event"].take()).collect()
+    text.lines()
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .map(|mut line: Value| line["event"].take())
+        .collect()
 }
 
 fn signal(name: &str, pid: u64) {

@@ -10,4 +10,6 @@ mod paced;
 mod ports;
 mod reactor;
 mod removal;
+#[path = "../support/shares.rs"]
+mod shares;
 mod virtual_clock;
