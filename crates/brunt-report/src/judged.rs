@@ -23,6 +23,11 @@ pub(crate) fn witnessed(context: &Context, run: &str, witnessed: &Witnessed) -> 
             lines.push((LOG, agreed(context, run, first, others.len())));
             continue;
         }
+        // What goes on in any sequential run is no news.
+        if differences.iter().all(|d| *d == Difference::Merged) {
+            lines.extend(devices.iter().map(|merged| (LOG, format!("note: rd={run}: {}", device(context, merged)))));
+            continue;
+        }
         let level = if differences.iter().any(|d| is_grave(*d)) { "warning" } else { "note" };
         let more = match others.len() {
             0 => String::new(),
@@ -211,6 +216,7 @@ mod tests {
             found("sdc", Some(Foreign), Some(PageCache)),
             found("sdd", None, None),
             found("sde", Some(Split), None),
+            found("sdf", None, Some(Merged)),
         ];
         insta::assert_snapshot!(shown(&witnessed(&context(), "rd1", &Witnessed { run: 0, devices })));
     }
