@@ -134,6 +134,7 @@ pub(crate) fn facts(sd: u32) -> LunFacts {
         nowait: None,
         allocated: None,
         tags: None,
+        io_poll: false,
         refusals: vec![],
         warnings: vec![],
     }

@@ -7,6 +7,7 @@ mod harness;
 mod media;
 mod mixed_sizes;
 mod paced;
+mod polled;
 mod ports;
 mod reactor;
 mod removal;

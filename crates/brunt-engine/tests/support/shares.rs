@@ -48,6 +48,7 @@ pub fn file(sd: u32, threads: u32, lun: &str, size: u64) -> Target {
         raw: false,
         sim: None,
         backend: Backend::Sync,
+        polled: false,
     }
 }
 

@@ -72,6 +72,7 @@ impl From<LunFacts> for v1::LunFacts {
             nowait: facts.nowait,
             allocated: facts.allocated,
             tags: facts.tags,
+            io_poll: facts.io_poll,
             refusals: facts.refusals,
             warnings: facts.warnings,
         }
@@ -94,6 +95,7 @@ impl TryFrom<v1::LunFacts> for LunFacts {
             nowait: facts.nowait,
             allocated: facts.allocated,
             tags: facts.tags,
+            io_poll: facts.io_poll,
             refusals: facts.refusals,
             warnings: facts.warnings,
         })

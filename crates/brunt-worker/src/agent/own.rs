@@ -287,6 +287,7 @@ mod tests {
             raw: false,
             sim: Some(sim),
             backend: Backend::Sim,
+            polled: false,
         };
         let generator = Generator {
             workload: 2,
