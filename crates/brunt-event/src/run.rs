@@ -138,6 +138,10 @@ pub struct RunEnded {
     pub totals: Vec<SdDone>,
     /// I/Os that failed in this run.
     pub io_errors: u64,
+    /// By host, in order of [`Planned::hosts`](crate::Planned::hosts): how far its start may be off the common instant,
+    /// nanoseconds; `None` without work there. Empty where there is one host.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub start_skew_ns: Vec<Option<u64>>,
 }
 
 /// All that was done on an SD.

@@ -20,7 +20,7 @@ use crate::rates::{Observed, Speed};
 use crate::rules::{Options, Rules};
 use crate::run::RunReport;
 use crate::run::start::{Common, Dealt};
-use crate::session::{Halt, Session};
+use crate::session::{Halt, Patience, Session};
 use crate::setup::problems_halt;
 
 /// How long the agents' farewell is waited for: an agent is given 15 seconds to end.
@@ -56,7 +56,10 @@ pub async fn execute<L: HostLink>(
     let mut session = Session::new(&fleet, layout, numbers, rules, events, control, sink);
     let mut execution = Execution::default();
     let (halt, problems) = match session.set_up(plan).await {
-        Ok(resolved) => execution.all(&mut session, &resolved).await,
+        Ok(resolved) => {
+            let (halt, problems) = execution.all(&mut session, &resolved).await;
+            (halt.or_else(|| session.losses()), problems)
+        }
         Err(end) => {
             let (halt, problems) = end.parts(session.rules.as_vdbench);
             (Some(halt), problems)
@@ -74,6 +77,21 @@ fn refuse(problems: Vec<SetupProblem>, sink: &mut dyn FnMut(Event)) -> Outcome {
 }
 
 impl<L: HostLink> Session<'_, L> {
+    /// The end of an execution that went on without lost workers: everything else was done.
+    fn losses(&self) -> Option<Halt> {
+        let lost = self.lost.iter().enumerate().filter(|(_, lost)| **lost).map(|(w, _)| self.layout.label(w));
+        let labels: Vec<&str> = lost.collect();
+        self.went_on.then(|| {
+            let text = format!(
+                "on_worker_loss=continue: {} of {} workers were lost ({}); the results since then are partial",
+                labels.len(),
+                self.lost.len(),
+                labels.join(", ")
+            );
+            Halt::abort(AbortCause::WorkerLost, text)
+        })
+    }
+
     /// Says how it ended.
     fn conclude(&mut self, halt: Option<Halt>, problems: Vec<SetupProblem>, runs: u32) -> Outcome {
         let io_errors = self.io_errors;
@@ -99,7 +117,7 @@ impl<L: HostLink> Session<'_, L> {
         let calls = hosts.map(|(h, host)| (h, host.link.shutdown())).collect();
         let hurry = self.hurry || outcome.abort == Some(AbortCause::Stuck);
         let limit = if hurry { SHORT_FAREWELL } else { FAREWELL };
-        for (host, answer) in self.call_anyway(calls, limit, false).await {
+        for (host, answer) in self.call_anyway(calls, limit, Patience::UntilControl).await {
             if let Err(error) = answer {
                 tracing::warn!(host, %error, "the agent did not say goodbye");
             }
@@ -210,11 +228,12 @@ impl Execution {
                 }
             };
             self.wait(session).await?;
-            let deal = common.resolved.deal(index, self.runs, rate, mix.as_deref()).map_err(|problems| {
+            let mut deal = common.resolved.deal(index, self.runs, rate, mix.as_deref()).map_err(|problems| {
                 self.problems = problems;
                 problems_halt(&self.problems, session.rules.as_vdbench)
             })?;
-            let dealt = Dealt { plan: run, index, number: self.runs, rate, deal };
+            let absent = session.without_lost(&run.name, &mut deal)?;
+            let dealt = Dealt { plan: run, index, number: self.runs, rate, deal, absent };
             self.run(session, common, &dealt).await?;
         }
         Ok(())

@@ -5,12 +5,14 @@ use brunt_plan::plan::Rate;
 
 use crate::testing::{Stage, plan, run, whole};
 
+mod away;
 mod control;
 mod curves;
 mod early;
 mod errors;
 mod extras;
 mod hooks;
+mod inspection;
 mod judged;
 mod lost;
 
@@ -86,6 +88,7 @@ async fn a_host_that_cannot_prepare_ends_it() {
 async fn what_cannot_be_run_yet_is_refused_before_anything_starts() {
     let mut remote = plan(vec![run("rd1", Rate::Max, 2)]);
     remote.hosts[0].system = "db7.example".into();
+    remote.hosts[0].shell = Some("telnet".into());
     let mut unsupported = plan(vec![run("rd1", Rate::Max, 2)]);
     unsupported.settings.unsupported.push((None, "validate= is not supported yet".into()));
     let mut setting = plan(vec![run("rd1", Rate::Max, 2)]);
@@ -95,7 +98,7 @@ async fn what_cannot_be_run_yet_is_refused_before_anything_starts() {
     for (plan, sentence) in [
         (setting, "misc=(drain=soon) is not a number of seconds"),
         (hook, "misc=(hook_failure=ignore) is neither warn nor error"),
-        (remote, "host localhost is another machine (system=db7.example): remote hosts are not supported yet"),
+        (remote, "host localhost: shell=telnet is no way to a host; it is ssh or vdbench"),
         (unsupported, "validate= is not supported yet"),
     ] {
         let played = Stage::new(plan, vec![vec![]]).play().await;

@@ -6,6 +6,8 @@ use brunt_event::AbortCause;
 use brunt_plan::plan::Plan;
 use brunt_plan::{SetupKind, SetupProblem};
 
+use crate::launch::way::Way;
+
 /// The agents of all hosts, in the order of [`Plan::hosts`].
 #[derive(Debug)]
 pub struct Fleet<L> {
@@ -117,11 +119,8 @@ fn is_machine_named(system: &str, own: &str) -> bool {
 pub fn refusals(plan: &Plan) -> Vec<SetupProblem> {
     let problem = |text, span| SetupProblem { kind: SetupKind::Setup, text, vdbench: None, span };
     let unsupported = plan.settings.unsupported.iter().map(|(span, text)| problem(text.clone(), *span));
-    let elsewhere = plan.hosts.iter().filter(|h| !is_this_machine(&h.system)).map(|h| {
-        let (label, system) = (&h.label, &h.system);
-        problem(format!("host {label} is another machine (system={system}): remote hosts are not supported yet"), None)
-    });
-    unsupported.chain(elsewhere).collect()
+    let nowhere = plan.hosts.iter().filter_map(|host| Way::of(host).err()).map(|text| problem(text, None));
+    unsupported.chain(nowhere).collect()
 }
 
 #[cfg(test)]

@@ -1,189 +1,142 @@
-//! A host over gRPC: the client's side of `proto/brunt/v1/agent.proto`.
+//! A host over gRPC: connections of `proto/brunt/v1/agent.proto` over what a [`Dial`] gives.
 
-mod watch;
+use std::sync::{Mutex, PoisonError};
 
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
-
-use brunt_plan::work::{LunQuery, WorkerShare};
-use brunt_proto::stdio::Started;
 use brunt_proto::v1::{self, agent_client::AgentClient};
-use brunt_proto::{CallError, MAX_MESSAGE, PROTOCOL, WireError};
-use tokio::sync::{mpsc, oneshot};
-use tokio::task::JoinHandle;
+use brunt_proto::{CallError, MAX_MESSAGE, stdio};
+use tokio::process::Child;
+use tokio::sync::mpsc;
 use tonic::transport::Channel;
-use tonic::{Status, Streaming};
+use tonic::{Response, Status, Streaming};
 
-use crate::link::{HookResult, HostFacts, HostHello, HostLink, LinkError, LinkEvent};
-use watch::{Ending, Watch};
+use crate::dial::{Dial, DialError, Dialed, Purpose};
+use crate::link::LinkEvent;
+use crate::tether::talk::{Answer, Line, Reports, Talk};
+use crate::tether::{Crew, Link, Terms};
 
-/// Time an agent has to end after its goodbye, before it is killed.
-const END_LIMIT: Duration = Duration::from_secs(15);
-/// Round trips that are measured before a start; the shortest counts.
-const PINGS: usize = 3;
+/// Lines of an agent that may wait for the master before the agent waits.
+const LINES: usize = 256;
 
-/// A [`HostLink`] to an agent process. Dropped, it kills the process, and the workers with it.
-#[derive(Debug)]
-pub struct GrpcLink {
-    label: String,
-    client: AgentClient<Channel>,
-    /// Takes the event stream once it is open.
-    stream: Mutex<Option<oneshot::Sender<Streaming<v1::WorkerMessage>>>>,
-    ending: Ending,
-    watcher: Mutex<Option<JoinHandle<()>>>,
-}
-
-/// A link before its agent is there: standard error is forwarded from the first line on.
-#[derive(Debug)]
-pub struct Unconnected {
-    host: usize,
-    label: String,
-    events: mpsc::Sender<(usize, LinkEvent)>,
-    log: JoinHandle<()>,
-}
+/// A link to an agent over gRPC. Dropped, it gives the agent up.
+pub type GrpcLink = Link<GrpcLine>;
 
 impl GrpcLink {
-    /// Begins a link to host number `host`: what comes from `lines` is the agent's log.
-    pub fn prepare(
+    /// A link to host number `host` by `dial`. Nothing is dialed before the greeting.
+    pub fn over(
         host: usize,
-        label: &str,
-        mut lines: mpsc::Receiver<String>,
+        crew: Crew,
+        dial: Box<dyn Dial>,
+        terms: Terms,
         events: mpsc::Sender<(usize, LinkEvent)>,
-    ) -> Unconnected {
-        let to = events.clone();
-        let log = tokio::spawn(async move {
-            while let Some(line) = lines.recv().await {
-                // Without a receiver the master is at its end; the agent must not wait all the same.
-                let _ = to.send((host, LinkEvent::Stderr { worker: 0, line })).await;
-            }
-        });
-        Unconnected { host, label: label.to_owned(), events, log }
-    }
-
-    async fn round_trip(&self) -> Result<Duration, LinkError> {
-        let mut shortest = Duration::MAX;
-        for _ in 0..PINGS {
-            let sent = Instant::now();
-            self.client.clone().ping(v1::PingRequest {}).await.map_err(|status| self.failed(status))?;
-            shortest = shortest.min(sent.elapsed());
-        }
-        Ok(shortest)
-    }
-
-    fn failed(&self, status: Status) -> LinkError {
-        match CallError::from(status) {
-            CallError::Refused(reason) => LinkError::Refused(reason),
-            CallError::Broken(reason) => LinkError::Broken(format!("host {}: {reason}", self.label)),
-        }
-    }
-
-    fn garbled(&self, error: &WireError) -> LinkError {
-        LinkError::Broken(format!("host {}: {error}", self.label))
+    ) -> Self {
+        let (log, lines) = mpsc::channel(LINES);
+        let line = GrpcLine { dial, log: Mutex::new(Some(log)) };
+        Link::new(host, crew, line, terms, lines, events)
     }
 }
 
-impl Unconnected {
-    /// Completes the link with its agent.
-    pub fn connect(self, agent: Started) -> GrpcLink {
-        let Self { host, label, events, log } = self;
-        let client = AgentClient::new(agent.channel)
-            .max_decoding_message_size(MAX_MESSAGE)
-            .max_encoding_message_size(MAX_MESSAGE);
-        let (stream, opened) = oneshot::channel();
-        let ending = Ending::default();
-        let watch = Watch { host, label: label.clone(), events, ending: Arc::clone(&ending) };
-        let watcher = tokio::spawn(watch.run(agent.child, opened, log));
-        GrpcLink { label, client, stream: Mutex::new(Some(stream)), ending, watcher: Mutex::new(Some(watcher)) }
+/// A way to one agent.
+#[derive(Debug)]
+pub struct GrpcLine {
+    dial: Box<dyn Dial>,
+    /// Where lines of the way go; `None` once the agent is given up.
+    log: Mutex<Option<mpsc::Sender<String>>>,
+}
+
+impl Line for GrpcLine {
+    type Talk = GrpcTalk;
+
+    async fn open(&self, purpose: Purpose) -> Result<GrpcTalk, DialError> {
+        let log = self.log.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let log = log.ok_or_else(|| DialError::Never("it was given up".to_owned()))?;
+        let Dialed { channel, carrier } = self.dial.dial(purpose, log).await?;
+        let client =
+            AgentClient::new(channel).max_decoding_message_size(MAX_MESSAGE).max_encoding_message_size(MAX_MESSAGE);
+        Ok(GrpcTalk { client, carrier: tokio::sync::Mutex::new(carrier) })
+    }
+
+    fn name(&self) -> String {
+        self.dial.name()
+    }
+
+    async fn agent_ended(&self) -> Option<String> {
+        self.dial.agent_ended().await
+    }
+
+    fn abandon(&self) {
+        self.dial.abandon();
+        *self.log.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
 
-impl Drop for GrpcLink {
-    fn drop(&mut self) {
-        // The process goes with the task that holds it.
-        if let Some(watcher) = self.watcher.get_mut().unwrap_or_else(PoisonError::into_inner).take() {
-            watcher.abort();
-        }
+/// A connection.
+#[derive(Debug)]
+pub struct GrpcTalk {
+    client: AgentClient<Channel>,
+    carrier: tokio::sync::Mutex<Option<Child>>,
+}
+
+/// The message of an answer.
+fn answer<T>(response: Result<Response<T>, Status>) -> Answer<T> {
+    response.map(Response::into_inner).map_err(CallError::from)
+}
+
+impl Talk for GrpcTalk {
+    type Reports = Streaming<v1::WorkerMessage>;
+
+    async fn hello(&self, request: v1::HelloRequest) -> Answer<v1::HelloReply> {
+        answer(self.client.clone().hello(request).await)
+    }
+
+    async fn ping(&self, request: v1::PingRequest) -> Answer<v1::PingReply> {
+        answer(self.client.clone().ping(request).await)
+    }
+
+    async fn inspect(&self, request: v1::InspectRequest) -> Answer<v1::InspectReply> {
+        answer(self.client.clone().inspect(request).await)
+    }
+
+    async fn prepare(&self, request: v1::PrepareRequest) -> Answer<v1::PrepareReply> {
+        answer(self.client.clone().prepare(request).await)
+    }
+
+    async fn start(&self, request: v1::StartRequest) -> Answer<v1::StartReply> {
+        answer(self.client.clone().start(request).await)
+    }
+
+    async fn events(&self, request: v1::EventsRequest) -> Answer<Self::Reports> {
+        answer(self.client.clone().events(request).await)
+    }
+
+    async fn stop(&self, request: v1::StopRequest) -> Answer<v1::StopReply> {
+        answer(self.client.clone().stop(request).await)
+    }
+
+    async fn grant(&self, request: v1::GrantRequest) -> Answer<v1::GrantReply> {
+        answer(self.client.clone().grant(request).await)
+    }
+
+    async fn drop_sd(&self, request: v1::DropSdRequest) -> Answer<v1::DropSdReply> {
+        answer(self.client.clone().drop_sd(request).await)
+    }
+
+    async fn run_hook(&self, request: v1::RunHookRequest) -> Answer<v1::RunHookReply> {
+        answer(self.client.clone().run_hook(request).await)
+    }
+
+    async fn shutdown(&self, request: v1::ShutdownRequest) -> Answer<v1::ShutdownReply> {
+        answer(self.client.clone().shutdown(request).await)
+    }
+
+    async fn ended(&self) -> Option<String> {
+        let mut carrier = self.carrier.lock().await;
+        Some(stdio::ended(carrier.as_mut()?.wait().await))
     }
 }
 
-impl HostLink for GrpcLink {
-    async fn hello(&self) -> Result<HostHello, LinkError> {
-        let mut client = self.client.clone();
-        let version = env!("CARGO_PKG_VERSION");
-        let request = v1::HelloRequest { protocol: PROTOCOL, version: version.to_owned() };
-        let reply = client.hello(request).await.map_err(|status| self.failed(status))?.into_inner();
-        if reply.protocol != PROTOCOL {
-            return Err(LinkError::Refused(format!(
-                "master and agent do not match: this is brunt {version} with protocol {PROTOCOL}, host {} ({}) has brunt {} \
-                 with protocol {}; install the same version on both",
-                self.label, reply.host_name, reply.version, reply.protocol
-            )));
-        }
-        let stream = client.events(v1::EventsRequest {}).await.map_err(|status| self.failed(status))?.into_inner();
-        if let Some(watcher) = self.stream.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            // The watcher goes only with the agent, and says so itself.
-            let _ = watcher.send(stream);
-        }
-        Ok(HostHello { version: reply.version, host_name: reply.host_name, worker_pids: reply.worker_pids })
-    }
-
-    async fn inspect(&self, queries: Vec<LunQuery>) -> Result<HostFacts, LinkError> {
-        let wanted = queries.len();
-        let request = v1::InspectRequest { luns: queries.into_iter().map(Into::into).collect() };
-        let reply = self.client.clone().inspect(request).await.map_err(|status| self.failed(status))?.into_inner();
-        let luns = reply.luns.into_iter().map(TryInto::try_into).collect::<Result<Vec<_>, WireError>>();
-        let luns = luns.map_err(|error| self.garbled(&error))?;
-        if luns.len() != wanted {
-            let reason = "there must be one for each query";
-            return Err(self.garbled(&WireError::Invalid { message: "InspectReply", field: "luns", reason }));
-        }
-        let engines = reply.engines.map(Into::into).unwrap_or_default();
-        let own_error = reply.own_error.map(Into::into);
-        Ok(HostFacts { luns, inventory: reply.inventory, engines, own_error })
-    }
-
-    async fn prepare(&self, shares: Vec<Option<WorkerShare>>) -> Result<(), LinkError> {
-        let slot = |share: Option<WorkerShare>| v1::WorkerSlot { share: share.map(Into::into), placement: None };
-        let request = v1::PrepareRequest { workers: shares.into_iter().map(slot).collect(), witness: true };
-        self.client.clone().prepare(request).await.map(drop).map_err(|status| self.failed(status))
-    }
-
-    async fn start(&self, delay: Duration) -> Result<(), LinkError> {
-        let delay = delay.saturating_sub(self.round_trip().await? / 2);
-        let delay_ns = u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX);
-        let when = Some(v1::start_request::When::DelayNs(delay_ns));
-        self.client.clone().start(v1::StartRequest { when }).await.map(drop).map_err(|status| self.failed(status))
-    }
-
-    async fn stop(&self, after_interval: Option<u32>) -> Result<(), LinkError> {
-        let request = v1::StopRequest { after_interval };
-        self.client.clone().stop(request).await.map(drop).map_err(|status| self.failed(status))
-    }
-
-    async fn grant(&self, interval: u32) -> Result<(), LinkError> {
-        self.client.clone().grant(v1::GrantRequest { interval }).await.map(drop).map_err(|status| self.failed(status))
-    }
-
-    async fn drop_sd(&self, sd: u32) -> Result<(), LinkError> {
-        self.client.clone().drop_sd(v1::DropSdRequest { sd }).await.map(drop).map_err(|status| self.failed(status))
-    }
-
-    async fn run_hook(&self, command: String) -> Result<HookResult, LinkError> {
-        let request = v1::RunHookRequest { command };
-        let reply = self.client.clone().run_hook(request).await.map_err(|status| self.failed(status))?.into_inner();
-        Ok(HookResult { status: reply.status, lines: reply.lines })
-    }
-
-    async fn shutdown(&self) -> Result<(), LinkError> {
-        self.ending.store(true, std::sync::atomic::Ordering::Relaxed);
-        let reply = self.client.clone().shutdown(v1::ShutdownRequest {}).await;
-        let watcher = self.watcher.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(mut watcher) = watcher
-            && tokio::time::timeout(END_LIMIT, &mut watcher).await.is_err()
-        {
-            watcher.abort();
-        }
-        reply.map(drop).map_err(|status| self.failed(status))
+impl Reports for Streaming<v1::WorkerMessage> {
+    async fn next(&mut self) -> Answer<Option<v1::WorkerMessage>> {
+        self.message().await.map_err(CallError::from)
     }
 }
 

@@ -125,6 +125,11 @@ impl IdleWatch {
         self.pairs.retain(|(_, other), _| *other != sd);
     }
 
+    /// A worker is lost: likewise.
+    pub(crate) fn forget_worker(&mut self, worker: u32) {
+        self.pairs.retain(|(other, _), _| *other != worker);
+    }
+
     /// An interval of that many seconds is over, now (Unix milliseconds): a pair is idle in it when it did nothing. The
     /// time before the interval in which it fell idle makes its real period longer, so that "exceeded" is reached
     /// with the n-th idle second.

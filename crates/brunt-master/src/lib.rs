@@ -3,20 +3,25 @@
 //! The master talks to one agent per host through a [`link::HostLink`] and knows neither devices nor
 //! output formats: what happens goes out as [`brunt_event::Event`]s. [`execute`] is all of it.
 
+pub mod certs;
+pub mod dial;
 mod engines;
 mod errors;
 mod execute;
 mod fleet;
+mod greet;
 pub mod grpc;
 mod hooks;
 mod idle;
 pub mod launch;
 pub mod link;
+pub mod luns;
 pub mod merge;
 mod monitor;
 mod outcome;
 mod pace;
 mod planned;
+mod presence;
 mod rates;
 mod rules;
 mod run;
@@ -24,6 +29,8 @@ mod session;
 mod setup;
 mod simulate;
 mod skew;
+mod slow;
+pub mod tether;
 pub mod totals;
 mod verdict;
 mod witness;

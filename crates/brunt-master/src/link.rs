@@ -17,6 +17,8 @@ pub struct HostHello {
     pub host_name: String,
     /// Process number of each worker, in order.
     pub worker_pids: Vec<u32>,
+    /// SHA-256 of its program, where that is none of those that this machine gives to its hosts.
+    pub other_build: Option<String>,
 }
 
 /// What a host knows about the luns of the plan and about itself.
@@ -30,10 +32,12 @@ pub struct HostFacts {
     pub engines: EngineSupport,
     /// What it adds to a measurement; `None` where no lun is real.
     pub own_error: Option<OwnError>,
+    /// Names the running kernel ([`brunt_plan::work::HostTraits::machine`]).
+    pub machine: Option<String>,
 }
 
 /// Result of a hook command.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct HookResult {
     /// Exit status; `None`: killed by a signal.
     pub status: Option<i32>,
@@ -60,6 +64,29 @@ pub enum LinkEvent {
     },
     /// What the host's kernel counted of the devices of a run. Comes right before the last worker has drained.
     Devices(Vec<DeviceCounts>),
+    /// The connection is broken; the agent goes on alone, and the link tries to find it again. Comes once for each
+    /// [`LinkEvent::Back`] or [`LinkEvent::Lost`] behind it.
+    Away {
+        /// What happened, in words behind the name of the agent.
+        why: String,
+        /// How long the agent goes on alone.
+        lease: Duration,
+    },
+    /// The agent is there again. What it reported meanwhile follows.
+    Back {
+        /// How long nothing was heard of it.
+        away: Duration,
+    },
+    /// Its wall clock differs from ours more than was said before. A label only.
+    Clock {
+        /// How far ahead of ours, milliseconds.
+        ahead_ms: i64,
+    },
+    /// The agent has forgotten messages, since its memory for them was full.
+    Gap {
+        /// How many.
+        messages: u64,
+    },
     /// The link is broken and will not come back: a sentence.
     Lost(String),
 }
@@ -97,12 +124,20 @@ pub trait HostLink: Send + Sync {
     /// A lun that cannot be opened, or a share that cannot be run, in a sentence with the SD's name.
     fn prepare(&self, shares: Vec<Option<WorkerShare>>) -> impl Future<Output = Result<(), LinkError>> + Send;
 
-    /// Starts all prepared workers after `delay` (measured by the agent's clock from the arrival of the call, less
-    /// half the round trip).
+    /// Measures round trips for the start to come, and gives the longest.
+    ///
+    /// # Errors
+    /// No answer.
+    fn measure(&self) -> impl Future<Output = Result<Duration, LinkError>> + Send {
+        async { Ok(Duration::ZERO) }
+    }
+
+    /// Starts all prepared workers `delay` from now (the agent's clock takes over at the arrival of the call, half of
+    /// the shortest round trip from here). Gives how far off the instant may be: half the spread of the round trips.
     ///
     /// # Errors
     /// Not prepared, or no answer.
-    fn start(&self, delay: Duration) -> impl Future<Output = Result<(), LinkError>> + Send;
+    fn start(&self, delay: Duration) -> impl Future<Output = Result<Duration, LinkError>> + Send;
 
     /// Ends the run early: after that interval (which still counts in full; the one in progress when it is already
     /// past), or at once with `None`. The last sample and [`WorkerEvent::Drained`] follow.
@@ -124,11 +159,15 @@ pub trait HostLink: Send + Sync {
     /// No answer.
     fn drop_sd(&self, sd: u32) -> impl Future<Output = Result<(), LinkError>> + Send;
 
-    /// Runs a command with `/bin/sh -c` on the host.
+    /// Runs a command with `/bin/sh -c` on the host; after `limit` it is killed with what it has started.
     ///
     /// # Errors
     /// The command could not be started, or no answer.
-    fn run_hook(&self, command: String) -> impl Future<Output = Result<HookResult, LinkError>> + Send;
+    fn run_hook(
+        &self,
+        command: String,
+        limit: Option<Duration>,
+    ) -> impl Future<Output = Result<HookResult, LinkError>> + Send;
 
     /// Ends workers and agent.
     ///

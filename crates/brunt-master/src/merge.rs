@@ -98,6 +98,8 @@ pub struct Merged {
     pub number: u32,
     length_sum_ns: u64,
     samples: u32,
+    /// By worker: whether its sample is in it.
+    holds: Vec<bool>,
     /// Everything.
     pub total: Cell,
     hosts: Vec<Cell>,
@@ -128,6 +130,7 @@ impl Merged {
             number,
             length_sum_ns: 0,
             samples: 0,
+            holds: vec![false; workers],
             total: Cell::default(),
             hosts: vec![Cell::default(); shape.hosts],
             cpus: vec![None; shape.hosts],
@@ -153,7 +156,17 @@ impl Merged {
         self.total.read.errors + self.total.write.errors
     }
 
+    /// Whether a worker's sample is in it.
+    pub fn holds(&self, worker: usize) -> bool {
+        self.holds.get(worker).is_some_and(|holds| *holds)
+    }
+
+    /// Takes a sample, once: what comes twice counts once.
     fn add(&mut self, worker: usize, sample: &IntervalSample, shape: &Shape) {
+        let Some(holds) = self.holds.get_mut(worker) else { return };
+        if std::mem::replace(holds, true) {
+            return;
+        }
         self.length_sum_ns += sample.end_ns.saturating_sub(sample.start_ns);
         self.samples += 1;
         let Some(&host) = shape.worker_hosts.get(worker) else { return };
@@ -316,16 +329,21 @@ impl Merger {
         self.finished.iter().enumerate().filter(|(_, f)| !**f).map(|(w, _)| w)
     }
 
-    /// The next interval, when it is complete. An interval of which nobody reported anything does not exist.
+    /// The next interval, when it is complete. An interval of which nobody reported anything does not exist; where later
+    /// ones do, its samples were lost on their way.
     pub fn next_complete(&mut self) -> Option<Merged> {
-        let n = self.next;
-        let complete = |(w, reported): (usize, &u32)| *reported >= n || self.finished[w];
-        if !self.reported.iter().enumerate().all(complete) {
-            return None;
+        loop {
+            let n = self.next;
+            let complete = |(w, reported): (usize, &u32)| *reported >= n || self.finished[w];
+            if !self.reported.iter().enumerate().all(complete) {
+                return None;
+            }
+            if let Some(merged) = self.open.remove(&n) {
+                self.next += 1;
+                return Some(merged);
+            }
+            self.next = *self.open.keys().next()?;
         }
-        let merged = self.open.remove(&n)?;
-        self.next += 1;
-        Some(merged)
     }
 }
 

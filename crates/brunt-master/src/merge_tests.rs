@@ -148,3 +148,36 @@ fn what_lies_beyond_the_end_is_not_counted() {
     assert!(merger.next_complete().is_none());
     assert_eq!((merger.completed(), merger.last()), (2, Some(2)));
 }
+
+/// One read of a worker in that interval.
+fn one(interval: u32) -> IntervalSample {
+    let (pair, times) = pair(0, SDS[0].0, &[(0, 0, 0, true, 4096, 1_000)]);
+    let rest = IntervalSample::default();
+    IntervalSample { interval, end_ns: 1_000, pairs: vec![pair], pair_times: vec![times], ..rest }
+}
+
+#[test]
+fn a_sample_that_comes_twice_counts_once() {
+    let mut merger = Merger::new(shape(), None);
+    for worker in [0, 1, 1, 0, 2] {
+        merger.add(worker, &one(1));
+    }
+    let merged = merger.next_complete().expect("all have reported");
+    assert_eq!((merged.total.read.ops, merged.length_ns()), (3, 1_000));
+    assert!((0..WORKERS).all(|worker| merged.holds(worker)));
+    merger.add(0, &one(1));
+    assert_eq!(merger.next_complete(), None);
+}
+
+#[test]
+fn an_interval_without_any_sample_does_not_hold_up_those_behind_it() {
+    let mut merger = Merger::new(shape(), None);
+    (0..2).for_each(|worker| merger.add(worker, &one(3)));
+    assert_eq!(merger.next_complete(), None, "the third may still have the first");
+    merger.add(2, &one(2));
+    let merged = merger.next_complete().expect("the second has one sample");
+    assert_eq!((merged.number, merged.total.read.ops), (2, 1));
+    assert_eq!([0, 1, 2].map(|worker| merged.holds(worker)), [false, false, true]);
+    merger.add(2, &one(3));
+    assert_eq!(merger.next_complete().map(|merged| merged.number), Some(3));
+}

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use brunt_plan::plan::Settings;
+use brunt_plan::plan::{OnLoss, Settings};
 use brunt_plan::work::LunFacts;
 
 use crate::idle::IdleRule;
@@ -47,6 +47,12 @@ pub(crate) struct Rules {
     pub(crate) as_vdbench: bool,
     /// A hook that fails only warns.
     pub(crate) hook_failure_warns: bool,
+    /// How long a hook may take; `None`: as long as it likes, since it may copy a whole array.
+    pub(crate) hook_limit: Option<Duration>,
+    /// The hook that failed and was let pass: what comes after it is not what was asked for.
+    pub(crate) failed_hook: Option<String>,
+    /// Runs go on without lost workers.
+    pub(crate) goes_on_without_lost: bool,
     /// How long outstanding I/O is waited for.
     pub(crate) drain_limit: Duration,
     /// Whether `misc=(drain=)` says so.
@@ -73,12 +79,23 @@ impl Rules {
             Some("error") => false,
             Some(text) => return Err(format!("misc=(hook_failure={text}) is neither warn nor error")),
         };
+        let hook_limit = match misc("hook_limit") {
+            None => None,
+            Some(text) => {
+                let wrong = || format!("misc=(hook_limit={text}) is not a time above 0 in seconds, or with s, m or h");
+                let seconds = brunt_plan::seconds(text).filter(|seconds| *seconds > 0).ok_or_else(wrong)?;
+                Some(Duration::from_secs(seconds.into()))
+            }
+        };
         Ok(Self {
             output: options.output.display().to_string(),
             shutdown_file: options.shutdown_file.clone(),
             start_delay: options.start_delay,
             as_vdbench: options.as_vdbench,
             hook_failure_warns,
+            hook_limit,
+            failed_hook: None,
+            goes_on_without_lost: settings.fleet.on_loss == OnLoss::Continue,
             drain_limit,
             drain_given: misc("drain").is_some(),
             idle: IdleRule::parse(&settings.timeout)?,
@@ -120,5 +137,21 @@ mod tests {
         assert_eq!([limit(None, &[]), limit(None, &[None, Some(30)])], [180, 180]);
         assert_eq!(limit(None, &[Some(30), Some(90), None]), 360);
         assert_eq!([limit(Some("2"), &[Some(90)]), limit(Some("600s"), &[])], [2, 600]);
+    }
+
+    #[test]
+    fn hooks_have_the_time_that_is_written() {
+        let of = |value: Option<&str>| {
+            let mut settings = plan(vec![]).settings;
+            settings.misc.extend(value.map(|value| ("hook_limit".to_owned(), value.to_owned())));
+            Rules::new(&Options::new(false, "/out"), &settings)
+                .map(|rules| rules.hook_limit.map(|limit| limit.as_secs()))
+        };
+        assert_eq!([of(None), of(Some("90"))], [Ok(None), Ok(Some(90))]);
+        assert_eq!([of(Some("90s")), of(Some("10m")), of(Some("2h"))], [Ok(Some(90)), Ok(Some(600)), Ok(Some(7200))]);
+        for wrong in ["0", "", "m", "-1", "1d"] {
+            let text = format!("misc=(hook_limit={wrong}) is not a time above 0 in seconds, or with s, m or h");
+            assert_eq!(of(Some(wrong)), Err(text));
+        }
     }
 }

@@ -6,6 +6,8 @@ mod drain;
 mod findings;
 mod finish;
 mod interval;
+mod loss;
+mod orders;
 pub(crate) mod start;
 
 use std::collections::BTreeMap;
@@ -23,7 +25,8 @@ use crate::monitor::Monitor;
 use crate::run::drain::{ANSWER_LIMIT, Drain, Outstanding};
 use crate::run::findings::Findings;
 pub(crate) use crate::run::finish::RunReport;
-use crate::session::{Halt, Heard, Loss, Session};
+use crate::run::orders::Orders;
+use crate::session::{Halt, Heard, Loss, Patience, Session};
 use crate::totals::Totals;
 
 /// A run that is going on.
@@ -65,6 +68,14 @@ pub(crate) struct Run<'r, 's, L> {
     not_started: Vec<(usize, String)>,
     /// Each interval but the first waits for our leave.
     lockstep: bool,
+    /// What was asked of the workers so far, for hosts that were away then.
+    orders: Orders,
+    /// Workers that have work in the plan and were lost before the run.
+    absent: u32,
+    /// The last interval that lacks nobody's part.
+    last_whole: u32,
+    /// By host: how far off its start may be, nanoseconds.
+    start_skew_ns: Vec<Option<u64>>,
 }
 
 /// What is known of a worker in this run.
@@ -74,6 +85,8 @@ struct WorkerState {
     luns: Vec<String>,
     /// Whether it has work that ends with its data, and the interval in which that was.
     end_of_data: Option<EndOfData>,
+    /// Whether it has work that goes on where it was.
+    sequential: bool,
     /// What it said last about I/O that keeps the run from ending.
     outstanding: Option<Outstanding>,
 }
@@ -98,6 +111,11 @@ impl<L: HostLink> Run<'_, '_, L> {
                 self.lose(w, &text).await;
             }
         }
+        // Some may have been lost since the work was dealt.
+        let gone: Vec<usize> = self.merger.unfinished().filter(|w| self.session.lost[*w]).collect();
+        for w in gone {
+            self.lose(w, "it was lost before the start").await;
+        }
         while !self.merger.all_finished() {
             match self.session.hear(self.drain.next_tick()).await {
                 Heard::Control(control) => {
@@ -106,12 +124,14 @@ impl<L: HostLink> Run<'_, '_, L> {
                     }
                 }
                 Heard::Link(host, event) => self.link_event(host, event).await,
+                Heard::Presence => {}
                 Heard::Tick => {
                     if self.drain_tick() {
                         break;
                     }
                 }
             }
+            self.tell_returned().await;
             self.advance().await;
         }
         self.finish()
@@ -176,19 +196,6 @@ impl<L: HostLink> Run<'_, '_, L> {
         None
     }
 
-    async fn lose(&mut self, worker: usize, text: &str) {
-        let had_work = self.merger.unfinished().any(|w| w == worker);
-        self.session.lose(worker, text);
-        if !had_work {
-            return;
-        }
-        self.merger.finish(worker);
-        // What the others have complete by now still counts.
-        self.advance().await;
-        let halt = self.session.worker_lost(worker);
-        self.cut(RunEnd::WorkerLost, halt).await;
-    }
-
     async fn failure(&mut self, worker: usize, failure: &IoFailure) {
         let shown = !self.errors.aborted();
         let verdict = self.errors.failed(failure, self.elapsed_ns);
@@ -222,14 +229,18 @@ impl<L: HostLink> Run<'_, '_, L> {
             named.map_or("?", |(_, name)| name)
         );
         self.session.notice(true, "remove-device", text);
-        self.findings.sd_dropped();
+        self.findings.lacks_some();
         if let (Some(watch), Some(number)) = (&mut self.idle, number) {
             watch.forget(number);
         }
+        self.orders.dropped.push(sd);
         let fleet = self.session.fleet;
-        let calls = self.hosts.iter().filter_map(|h| Some((*h, fleet.hosts.get(*h)?.link.drop_sd(sd)))).collect();
-        for (h, result) in self.session.call_anyway(calls, ANSWER_LIMIT, false).await {
-            if let Err(why) = result {
+        let hosts = self.reachable(&self.hosts);
+        let calls = hosts.iter().filter_map(|h| Some((*h, fleet.hosts.get(*h)?.link.drop_sd(sd)))).collect();
+        for (h, result) in self.session.call_anyway(calls, ANSWER_LIMIT, Patience::Brief).await {
+            if let Err(why) = result
+                && !self.session.is_away(h)
+            {
                 let host = self.session.layout.host_label(h);
                 let text = format!("data_errors=remove_device: the failing SD stays in use on {host}: {why}");
                 self.session.notice(true, "remove-device", text);
@@ -244,6 +255,10 @@ impl<L: HostLink> Run<'_, '_, L> {
         if let Some(WorkerState { end_of_data: Some(state @ EndOfData::Ahead), .. }) = self.workers.get_mut(worker) {
             *state = EndOfData::Reached(interval);
         }
+        self.check_end_of_data().await;
+    }
+
+    async fn check_end_of_data(&mut self) {
         let mut last = None;
         for state in self.workers.iter().filter_map(|w| w.end_of_data) {
             match state {
@@ -267,23 +282,6 @@ impl<L: HostLink> Run<'_, '_, L> {
         self.halt = Some(halt);
         self.merger.end_at(self.merger.completed());
         self.stop(end, None).await;
-    }
-
-    /// Tells the workers to end, after an interval or at once.
-    async fn stop(&mut self, end: RunEnd, after: Option<u32>) {
-        self.end = Some(end);
-        let ahead = after.map_or(0, |n| n.saturating_sub(self.merger.completed()));
-        self.drain.begin(ahead.saturating_mul(self.interval));
-        let fleet = self.session.fleet;
-        let unfinished: Vec<usize> = self.merger.unfinished().collect();
-        let waits = |h: &&usize| self.session.layout.of_host(**h).any(|w| unfinished.contains(&w));
-        let hosts: Vec<usize> = self.hosts.iter().filter(waits).copied().collect();
-        let calls = hosts.iter().filter_map(|h| Some((*h, fleet.hosts.get(*h)?.link.stop(after)))).collect();
-        for (h, result) in self.session.call_anyway(calls, ANSWER_LIMIT, false).await {
-            if let Err(error) = result {
-                tracing::warn!(host = h, %error, "stop was not answered");
-            }
-        }
     }
 }
 

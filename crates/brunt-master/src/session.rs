@@ -51,8 +51,29 @@ impl From<Control> for Halt {
 pub(crate) enum Heard {
     Control(Control),
     Link(usize, LinkEvent),
+    /// A host has gone away or is back.
+    Presence,
     /// The time given is over.
     Tick,
+}
+
+/// How long the answers to calls are waited for, besides their limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Patience {
+    /// Not when control comes, and not those of a host that goes away: it is told again when it is back.
+    Brief,
+    /// Not when control comes.
+    UntilControl,
+    /// Whatever comes.
+    Full,
+}
+
+/// How a wait for calls ended.
+enum Finish {
+    Done,
+    Control(Control),
+    /// The time given is over.
+    Late,
 }
 
 /// The state that lives as long as the execution.
@@ -68,6 +89,12 @@ pub(crate) struct Session<'a, L> {
     pub(crate) hurry: bool,
     /// Workers that are gone.
     pub(crate) lost: Vec<bool>,
+    /// A run went on without some of its workers (`misc=(on_worker_loss=continue)`).
+    pub(crate) went_on: bool,
+    /// Hosts that cannot be reached just now.
+    pub(crate) away: Vec<bool>,
+    /// Hosts that have come back and were not told again what is asked of them.
+    pub(crate) returned: Vec<usize>,
     inbox: Option<Receiver<(usize, LinkEvent)>>,
     backlog: VecDeque<(usize, LinkEvent)>,
     control: Option<Receiver<Control>>,
@@ -109,6 +136,11 @@ impl<T, F: Future<Output = Result<T, LinkError>>> Calls<T, F> {
         }
     }
 
+    /// Hosts that have not answered.
+    fn unanswered(&self) -> Vec<usize> {
+        self.running.iter().filter(|(_, future)| future.is_some()).map(|(host, _)| *host).collect()
+    }
+
     fn results(self) -> Vec<(usize, Result<T, LinkError>)> {
         let hosts = self.running.into_iter().map(|(h, _)| h);
         hosts.zip(self.done.into_iter().flatten()).collect()
@@ -125,7 +157,7 @@ impl<'a, L> Session<'a, L> {
         control: Receiver<Control>,
         sink: &'a mut dyn FnMut(Event),
     ) -> Self {
-        let lost = vec![false; layout.workers().len()];
+        let (lost, away) = (vec![false; layout.workers().len()], vec![false; layout.hosts()]);
         Self {
             fleet,
             layout,
@@ -135,6 +167,9 @@ impl<'a, L> Session<'a, L> {
             io_errors: 0,
             hurry: false,
             lost,
+            went_on: false,
+            away,
+            returned: Vec::new(),
             inbox: Some(inbox),
             backlog: VecDeque::new(),
             control: Some(control),
@@ -179,7 +214,10 @@ impl<'a, L> Session<'a, L> {
                     None => self.control = None,
                 },
                 event = next(&mut self.inbox) => match event {
-                    Some((host, event)) => return Heard::Link(host, event),
+                    Some((host, event)) => return match self.presence(host, event) {
+                        Some(event) => Heard::Link(host, event),
+                        None => Heard::Presence,
+                    },
                     None => {
                         self.close_inbox();
                         if let Some((host, event)) = self.backlog.pop_front() {
@@ -214,19 +252,49 @@ impl<'a, L> Session<'a, L> {
             return Err(control.into());
         }
         let mut calls = Calls::new(calls);
-        match self.finish(&mut calls, None).await {
-            Some(control) => Err(control.into()),
-            None => Ok(calls.results()),
+        match self.finish(&mut calls, None, Patience::UntilControl).await {
+            Finish::Control(control) => Err(control.into()),
+            Finish::Done | Finish::Late => Ok(calls.results()),
+        }
+    }
+
+    /// As [`Session::call`]; `late` is told, once, of the hosts that have not answered after that time.
+    ///
+    /// # Errors
+    /// As [`Session::call`].
+    pub(crate) async fn call_naming<T, F>(
+        &mut self,
+        calls: Vec<(usize, F)>,
+        after: Duration,
+        mut late: impl FnMut(&mut Self, &[usize]),
+    ) -> Result<Vec<(usize, Result<T, LinkError>)>, Halt>
+    where
+        F: Future<Output = Result<T, LinkError>>,
+    {
+        if let Some(control) = self.waiting_control.pop_front() {
+            return Err(control.into());
+        }
+        let mut calls = Calls::new(calls);
+        let mut until = Some(Instant::now() + after);
+        loop {
+            match self.finish(&mut calls, until, Patience::UntilControl).await {
+                Finish::Control(control) => return Err(control.into()),
+                Finish::Done => return Ok(calls.results()),
+                Finish::Late => {
+                    until = None;
+                    late(self, &calls.unanswered());
+                }
+            }
         }
     }
 
     /// As [`Session::call`], for calls that must be made whatever comes: control is heard afterwards. Waits for answers
-    /// for at most `limit`, and, without `patience`, only until control comes.
+    /// for at most `limit`, and as `patience` says.
     pub(crate) async fn call_anyway<T, F>(
         &mut self,
         calls: Vec<(usize, F)>,
         limit: Duration,
-        patience: bool,
+        patience: Patience,
     ) -> Vec<(usize, Result<T, LinkError>)>
     where
         F: Future<Output = Result<T, LinkError>>,
@@ -235,18 +303,24 @@ impl<'a, L> Session<'a, L> {
         // All are on their way before anything else is looked at.
         if std::future::poll_fn(|cx| Poll::Ready(calls.poll(cx))).await.is_pending() {
             let until = Instant::now() + limit;
-            while let Some(control) = self.finish(&mut calls, Some(until)).await {
-                self.waiting_control.push_back(control);
-                if !patience {
-                    calls.fail(None, "the answer was not waited for");
+            loop {
+                match self.finish(&mut calls, Some(until), patience).await {
+                    Finish::Done => break,
+                    Finish::Late => calls.fail(None, "it took too long"),
+                    Finish::Control(control) => {
+                        self.waiting_control.push_back(control);
+                        if patience != Patience::Full {
+                            calls.fail(None, "the answer was not waited for");
+                        }
+                    }
                 }
             }
         }
         calls.results()
     }
 
-    /// Until all calls are answered or have failed, or control comes.
-    async fn finish<T, F>(&mut self, calls: &mut Calls<T, F>, until: Option<Instant>) -> Option<Control>
+    /// Until all calls are answered or have failed, control comes, or the time is over.
+    async fn finish<T, F>(&mut self, calls: &mut Calls<T, F>, until: Option<Instant>, patience: Patience) -> Finish
     where
         F: Future<Output = Result<T, LinkError>>,
     {
@@ -254,25 +328,26 @@ impl<'a, L> Session<'a, L> {
             tokio::select! {
                 biased;
                 control = next(&mut self.control) => match control {
-                    Some(control) => return Some(control),
+                    Some(control) => return Finish::Control(control),
                     None => self.control = None,
                 },
-                () = std::future::poll_fn(|cx| calls.poll(cx)) => return None,
+                () = std::future::poll_fn(|cx| calls.poll(cx)) => return Finish::Done,
                 event = next(&mut self.inbox) => match event {
                     Some((host, event)) => {
-                        if let LinkEvent::Lost(why) = &event {
-                            calls.fail(Some(host), why);
+                        match &event {
+                            LinkEvent::Lost(why) => calls.fail(Some(host), why),
+                            LinkEvent::Away { .. } if patience == Patience::Brief => calls.fail(Some(host), "it is away"),
+                            _ => {}
                         }
-                        self.backlog.push_back((host, event));
+                        let rest = self.presence(host, event);
+                        self.backlog.extend(rest.map(|event| (host, event)));
                     }
                     None => {
                         self.close_inbox();
                         calls.fail(None, "its agent has gone");
                     }
                 },
-                () = sleep_until(until.unwrap_or_else(Instant::now)), if until.is_some() => {
-                    calls.fail(None, "it took too long");
-                }
+                () = sleep_until(until.unwrap_or_else(Instant::now)), if until.is_some() => return Finish::Late,
             }
         }
     }
@@ -288,6 +363,7 @@ impl<'a, L> Session<'a, L> {
                 Heard::Tick => return Ok(()),
                 Heard::Control(control) => return Err(control.into()),
                 Heard::Link(host, event) => self.idle_event(host, event),
+                Heard::Presence => {}
             }
         }
     }
@@ -338,15 +414,8 @@ impl<'a, L> Session<'a, L> {
             }
             LinkEvent::Lost(text) => Some(Loss { workers: self.layout.of_host(host), text }),
             LinkEvent::Worker { .. } | LinkEvent::Devices(_) => None,
-        }
-    }
-
-    /// Marks a worker as lost and says so, once.
-    pub(crate) fn lose(&mut self, worker: usize, text: &str) {
-        if let Some(lost) = self.lost.get_mut(worker)
-            && !std::mem::replace(lost, true)
-        {
-            self.emit(Event::WorkerLost { worker: worker as u32, text: text.to_owned() });
+            // Told where they are heard.
+            LinkEvent::Away { .. } | LinkEvent::Back { .. } | LinkEvent::Clock { .. } | LinkEvent::Gap { .. } => None,
         }
     }
 

@@ -3,18 +3,19 @@
 use std::time::Duration;
 
 use brunt_event::{AbortCause, Event};
-use brunt_parm::Spanned;
 use brunt_plan::plan::Plan;
-use brunt_plan::work::{EngineSupport, LunFacts};
+use brunt_plan::work::{HostTraits, LunFacts};
 use brunt_plan::{Resolved, SetupKind, SetupProblem};
-use tokio::time::timeout;
 
 use crate::engines;
-use crate::link::{HostFacts, HostHello, HostLink, LinkError};
+use crate::link::{HostFacts, HostLink};
 use crate::session::{Halt, Session};
+use crate::slow::within;
 
-/// How long an agent may take to answer the greeting.
-const HELLO_LIMIT: Duration = Duration::from_secs(120);
+/// How long a host may take to look at its luns: longer than it waits for those itself.
+const INSPECT_LIMIT: Duration = Duration::from_secs(60);
+/// A host that lets the others wait so long is named.
+const SLOW: Duration = Duration::from_secs(10);
 
 /// Why no run is possible.
 #[derive(Debug)]
@@ -54,17 +55,26 @@ fn words(problem: &SetupProblem, as_vdbench: bool) -> String {
 }
 
 impl<L: HostLink> Session<'_, L> {
-    /// Announces the workers, greets all agents and asks them about their devices.
+    /// Announces the workers, greets all agents and asks those that are there about their devices, all at the same time.
+    /// What is wrong on any host is told of all of them together.
     ///
     /// # Errors
-    /// An agent of another version or without an answer, problems of devices, an interrupt.
+    /// Agents of another version or without an answer, problems of devices, an interrupt.
     pub(crate) async fn set_up(&mut self, plan: Plan) -> Result<Resolved, SetupEnd> {
         self.announce_workers();
-        self.greet(plan.settings.cores.as_ref()).await?;
+        let mut absent = self.greet(plan.settings.cores.as_ref()).await?;
+        if absent.iter().all(Option::is_some) && !absent.is_empty() {
+            return Err(SetupEnd::Problems(absent.into_iter().flatten().collect()));
+        }
         self.emit(Event::QueryStarted);
-        let (facts, engines) = self.inspect(&plan).await?;
+        let (facts, hosts) = self.inspect(&plan, &mut absent).await?;
+        let absent: Vec<SetupProblem> = absent.into_iter().flatten().collect();
         self.rules.wait_for_devices(facts.iter().flatten());
-        let resolved = plan.resolve(&facts, &engines).map_err(SetupEnd::Problems)?;
+        let resolved = match plan.resolve(&facts, &hosts) {
+            Ok(resolved) if absent.is_empty() => resolved,
+            Ok(_) => return Err(SetupEnd::Problems(absent)),
+            Err(problems) => return Err(SetupEnd::Problems([absent, problems].concat())),
+        };
         let used = self.numbers.sds.iter().zip(&resolved.sd_sizes).filter(|(number, _)| number.is_some());
         let sd_sizes = used.map(|(_, size)| *size).collect();
         self.emit(Event::QueryCompleted { sd_sizes });
@@ -74,6 +84,7 @@ impl<L: HostLink> Session<'_, L> {
             self.emit(Event::Engines { choices });
         }
         self.plan_notices(&resolved.notices);
+        self.look_for_hooks(&resolved.plan).await?;
         Ok(resolved)
     }
 
@@ -88,69 +99,42 @@ impl<L: HostLink> Session<'_, L> {
         }
     }
 
-    async fn greet(&mut self, cores: Option<&Spanned<String>>) -> Result<(), SetupEnd> {
+    /// What the hosts that are there say of their luns and of themselves, all asked at the same time; those that do not
+    /// answer have a problem from then on.
+    async fn inspect(
+        &mut self,
+        plan: &Plan,
+        absent: &mut [Option<SetupProblem>],
+    ) -> Result<(Vec<Vec<LunFacts>>, Vec<HostTraits>), Halt> {
         let fleet = self.fleet;
-        let hosts = fleet.hosts.iter().enumerate();
-        let hellos = hosts.map(|(h, host)| (h, hello(&host.link))).collect();
-        let answers = self.call(hellos).await?;
-        for (h, answer) in &answers {
-            for (worker, pid) in self.layout.of_host(*h).zip(answer.iter().flat_map(|a| &a.worker_pids)) {
-                let master_pid = std::process::id();
-                self.emit(Event::WorkerConnected { worker: worker as u32, pid: *pid, master_pid });
-            }
-        }
-        let problems: Vec<_> = answers.iter().filter_map(|(h, answer)| self.core_problem(*h, answer, cores)).collect();
-        if !problems.is_empty() {
-            self.catch_up();
-            return Err(SetupEnd::Problems(problems));
-        }
-        self.all_agents("hello", answers)?;
-        self.emit(Event::WorkersConnected);
-        Ok(())
-    }
-
-    /// An agent that cannot have the cores it was told names the key in its refusal. Only the master knows where it stands.
-    fn core_problem(
-        &self,
-        host: usize,
-        answer: &Result<HostHello, LinkError>,
-        cores: Option<&Spanned<String>>,
-    ) -> Option<SetupProblem> {
-        let (Err(LinkError::Refused(why)), Some(cores)) = (answer, cores) else { return None };
-        let text = format!("host={}: {why}", self.layout.host_label(host));
-        let problem = SetupProblem { kind: SetupKind::Setup, text, vdbench: None, span: Some(cores.span) };
-        why.contains("misc=(cpus=)").then_some(problem)
-    }
-
-    /// What the hosts say of their luns, and which back ends they have.
-    async fn inspect(&mut self, plan: &Plan) -> Result<(Vec<Vec<LunFacts>>, Vec<EngineSupport>), Halt> {
-        let fleet = self.fleet;
-        let hosts = fleet.hosts.iter().enumerate();
-        let queries = hosts.map(|(h, host)| (h, host.link.inspect(plan.lun_queries(h)))).collect();
-        let answers: Vec<(usize, Result<HostFacts, LinkError>)> = self.call(queries).await?;
-        let facts = self.all_agents("inspect", answers)?;
-        let (mut luns, mut support) = (Vec::with_capacity(facts.len()), Vec::with_capacity(facts.len()));
-        for (h, HostFacts { luns: l, inventory, engines, own_error }) in facts.into_iter().enumerate() {
+        let hosts = fleet.hosts.iter().enumerate().filter(|(h, _)| absent[*h].is_none());
+        let queries = hosts.map(|(h, host)| (h, within(INSPECT_LIMIT, host.link.inspect(plan.lun_queries(h)))));
+        let name_slow =
+            |session: &mut Self, slow: &[usize]| session.name_slow("inspect", slow, SLOW, Some(INSPECT_LIMIT));
+        let answers = self.call_naming(queries.collect(), SLOW, name_slow).await?;
+        self.catch_up();
+        let mut luns = vec![Vec::new(); fleet.hosts.len()];
+        let mut traits = vec![HostTraits { silent: true, ..HostTraits::default() }; fleet.hosts.len()];
+        for (h, answer) in answers {
+            let facts = match answer {
+                Ok(facts) => facts,
+                Err(error) => {
+                    let text = format!("host={}: inspect: {error}", self.layout.host_label(h));
+                    absent[h] = Some(SetupProblem { kind: SetupKind::Setup, text, vdbench: None, span: None });
+                    continue;
+                }
+            };
+            let HostFacts { luns: of_host, inventory, engines, own_error, machine } = facts;
             if !inventory.is_empty() {
                 self.emit(Event::HostConfig { host: h as u32, text: inventory });
             }
             if let Some(error) = own_error {
                 self.emit(Event::OwnError { host: h as u32, error: Box::new(error) });
             }
-            luns.push(l);
-            support.push(engines);
+            luns[h] = of_host;
+            traits[h] = HostTraits { engines, machine, silent: false };
         }
-        Ok((luns, support))
-    }
-
-    /// All answers of a set-up call, where any failure is one of the set-up.
-    fn all_agents<T>(&mut self, what: &str, answers: Vec<(usize, Result<T, LinkError>)>) -> Result<Vec<T>, Halt> {
-        self.catch_up();
-        let one = |(h, answer): (usize, Result<T, LinkError>)| {
-            let label = self.layout.host_label(h);
-            answer.map_err(|e| Halt::abort(AbortCause::Setup, format!("host={label}: {what}: {e}")))
-        };
-        answers.into_iter().map(one).collect()
+        Ok((luns, traits))
     }
 
     fn announce_formats(&mut self, resolved: &Resolved) {
@@ -161,9 +145,4 @@ impl<L: HostLink> Session<'_, L> {
             }
         }
     }
-}
-
-async fn hello<L: HostLink>(link: &L) -> Result<HostHello, LinkError> {
-    let silent = || LinkError::Broken(format!("nothing came within {} seconds", HELLO_LIMIT.as_secs()));
-    timeout(HELLO_LIMIT, link.hello()).await.unwrap_or_else(|_| Err(silent()))
 }

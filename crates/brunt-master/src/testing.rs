@@ -1,6 +1,6 @@
 //! A fleet in memory: agents that play what a test wrote down.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use brunt_event::{Event, RateText};
 use brunt_parm::ast::{Arrivals, DataErrors, HistogramSpec};
 use brunt_plan::engine::Asked;
-use brunt_plan::plan::{Host, Plan, Rate, Run, RunKind, Sd, Settings, Workload};
+use brunt_plan::plan::{FleetRules, Host, Plan, Rate, Run, RunKind, Sd, Settings, Workload};
 use brunt_plan::work::{
     Conduct, IoErrorKind, IoFailure, LunFacts, LunKind, LunQuery, OpenFlag, Seek, WorkerEvent, WorkerShare, Xfer,
 };
@@ -31,6 +31,9 @@ pub(crate) struct Script {
     pub(crate) refuse: Option<String>,
 }
 
+/// What a host says of a lun.
+pub(crate) type Answer = Arc<dyn Fn(usize, &LunQuery) -> LunFacts + Send + Sync>;
+
 /// An agent that plays scripts.
 pub(crate) struct FakeAgent {
     host: usize,
@@ -42,6 +45,13 @@ pub(crate) struct FakeAgent {
     hook_status: i32,
     /// Never answers a stop.
     deaf: bool,
+    /// Never answers an inspection.
+    mute: bool,
+    /// Takes a quarter of a minute to be there.
+    late: bool,
+    /// Its greeting: another build, or why there is none.
+    hello: Result<Option<String>, LinkError>,
+    answer: Answer,
     calls: Calls,
     events: mpsc::Sender<(usize, LinkEvent)>,
 }
@@ -63,12 +73,19 @@ impl HostLink for FakeAgent {
     async fn hello(&self) -> Result<HostHello, LinkError> {
         self.called("hello".into());
         let worker_pids = (0..self.workers).map(|n| 1000 + n).collect();
-        Ok(HostHello { version: "0".into(), host_name: "here".into(), worker_pids })
+        if self.late {
+            tokio::time::sleep(Duration::from_secs(15)).await;
+        }
+        let other_build = self.hello.clone()?;
+        Ok(HostHello { version: "0".into(), host_name: "here".into(), worker_pids, other_build })
     }
 
     async fn inspect(&self, queries: Vec<LunQuery>) -> Result<HostFacts, LinkError> {
         self.called("inspect".into());
-        let luns = queries.iter().map(|q| facts(q.sd)).collect();
+        if self.mute {
+            std::future::pending::<()>().await;
+        }
+        let luns = queries.iter().map(|q| (self.answer)(self.host, q)).collect();
         Ok(HostFacts { luns, inventory: "machine".into(), ..HostFacts::default() })
     }
 
@@ -82,11 +99,11 @@ impl HostLink for FakeAgent {
         }
     }
 
-    async fn start(&self, _delay: Duration) -> Result<(), LinkError> {
+    async fn start(&self, _delay: Duration) -> Result<Duration, LinkError> {
         self.called("start".into());
         let start = std::mem::take(&mut self.current.lock().unwrap().start);
         self.send(start);
-        Ok(())
+        Ok(Duration::from_micros(7))
     }
 
     async fn stop(&self, after: Option<u32>) -> Result<(), LinkError> {
@@ -109,8 +126,9 @@ impl HostLink for FakeAgent {
         if self.deaf { Err(LinkError::Broken("it is deaf".into())) } else { Ok(()) }
     }
 
-    async fn run_hook(&self, command: String) -> Result<HookResult, LinkError> {
-        self.called(format!("hook {command}"));
+    async fn run_hook(&self, command: String, limit: Option<Duration>) -> Result<HookResult, LinkError> {
+        let within = limit.map_or_else(String::new, |limit| format!(" within {} s", limit.as_secs()));
+        self.called(format!("hook {command}{within}"));
         Ok(HookResult { status: Some(self.hook_status), lines: vec!["done".into()] })
     }
 
@@ -137,6 +155,8 @@ pub(crate) fn facts(sd: u32) -> LunFacts {
         io_poll: false,
         refusals: vec![],
         warnings: vec![],
+        path: None,
+        trouble: None,
     }
 }
 
@@ -147,9 +167,20 @@ pub(crate) struct Stage {
     pub(crate) scripts: Vec<Vec<Script>>,
     pub(crate) options: Options,
     pub(crate) hook_status: i32,
+    /// By host, where they differ.
+    pub(crate) hook_statuses: Vec<i32>,
     pub(crate) deaf: bool,
+    /// Hosts that never answer an inspection.
+    pub(crate) mute: Vec<usize>,
+    /// Hosts that take a quarter of a minute to be there.
+    pub(crate) late: Vec<usize>,
+    /// What comes of the greeting of a host, where it is not what was hoped for.
+    pub(crate) hellos: BTreeMap<usize, Result<Option<String>, LinkError>>,
+    pub(crate) answer: Answer,
     /// Controls that are sent with the event that begins so in short.
     pub(crate) controls: Vec<(&'static str, Control)>,
+    /// What links say so many milliseconds behind the beginning, by host.
+    pub(crate) later: Vec<(u64, usize, LinkEvent)>,
     /// Called with each event, before it is kept.
     pub(crate) watch: Box<dyn FnMut(&Event)>,
 }
@@ -169,7 +200,21 @@ impl Stage {
             shutdown_file: PathBuf::from("/nonexistent/shutdown"),
             start_delay: Duration::from_millis(20),
         };
-        Self { plan, scripts, options, hook_status: 0, deaf: false, controls: Vec::new(), watch: Box::new(|_| {}) }
+        Self {
+            plan,
+            scripts,
+            options,
+            hook_status: 0,
+            hook_statuses: Vec::new(),
+            deaf: false,
+            mute: Vec::new(),
+            late: Vec::new(),
+            hellos: BTreeMap::new(),
+            answer: Arc::new(|_, query| facts(query.sd)),
+            controls: Vec::new(),
+            later: Vec::new(),
+            watch: Box::new(|_| {}),
+        }
     }
 
     pub(crate) async fn play(mut self) -> Played {
@@ -184,13 +229,25 @@ impl Stage {
                 workers: h.workers,
                 scripts: Mutex::new(scripts.into()),
                 current: Mutex::default(),
-                hook_status: self.hook_status,
+                hook_status: self.hook_statuses.get(host).copied().unwrap_or(self.hook_status),
                 deaf: self.deaf,
+                mute: self.mute.contains(&host),
+                late: self.late.contains(&host),
+                hello: self.hellos.get(&host).cloned().unwrap_or(Ok(None)),
+                answer: self.answer.clone(),
                 calls: calls.clone(),
                 events: events.clone(),
             },
         };
         let fleet = Fleet { hosts: hosts.map(agent).collect() };
+        for (ms, host, event) in self.later {
+            let events = events.clone();
+            tokio::spawn(async move {
+                tokio::time::sleep(Duration::from_millis(ms)).await;
+                // The execution may be over by then.
+                let _ = events.send((host, event)).await;
+            });
+        }
         let mut seen = Vec::new();
         let outcome = {
             let mut sink = |event: Event| {
@@ -384,6 +441,7 @@ fn settings() -> Settings {
         cores: None,
         engine: Asked::Auto,
         conduct: Conduct::default(),
+        fleet: FleetRules::default(),
         seed: 1,
         unsupported: vec![],
     }

@@ -8,8 +8,10 @@
 //!    [`Resolved`], deals each run out as one [`work::WorkerShare`] per worker once the run's rate is known.
 
 mod deal;
+pub mod devices;
 pub mod engine;
 mod expand;
+pub mod identity;
 mod java;
 mod options;
 pub mod plan;
@@ -24,7 +26,7 @@ pub mod work;
 mod testing;
 
 pub use deal::{Deal, RequestedColumns};
-pub use expand::expand;
+pub use expand::{expand, hosts, seconds};
 pub use options::{ForcedFormat, Options};
 pub use rate::rate_of_percent;
 pub use resolve::{FormatNeed, Resolved, SetupKind, SetupNotice, SetupProblem};

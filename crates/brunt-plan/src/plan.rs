@@ -69,10 +69,43 @@ pub struct Settings {
     pub engine: Asked,
     /// How workers go about their work.
     pub conduct: Conduct,
+    /// What holds for hosts that cannot be reached.
+    pub fleet: FleetRules,
     /// Seed of all random streams.
     pub seed: u64,
     /// Things that parse but cannot be run yet, each a sentence; a real run refuses them.
     pub unsupported: Vec<(Option<Span>, String)>,
+}
+
+/// What holds for hosts that cannot be reached, or not any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct FleetRules {
+    /// `misc=(lease=…)`: seconds that a host goes on alone when its connection breaks; 0: not at all.
+    pub lease_s: Option<u32>,
+    /// `misc=(retry=…)`: how often a first connection that failed is tried again.
+    pub retry: Option<u32>,
+    /// `misc=(on_worker_loss=…)`.
+    pub on_loss: OnLoss,
+}
+
+impl FleetRules {
+    /// Lease in seconds. Without a wish: half a minute where something is written, since nobody may keep hammering an
+    /// array for long; two minutes where nothing is.
+    pub fn lease_s(&self, writes: bool) -> u32 {
+        const WRITING: u32 = 30;
+        const READING: u32 = 120;
+        self.lease_s.unwrap_or(if writes { WRITING } else { READING })
+    }
+}
+
+/// What follows from the loss of a worker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnLoss {
+    /// The execution ends, with what was measured.
+    #[default]
+    Stop,
+    /// The others go on.
+    Continue,
 }
 
 /// A host.

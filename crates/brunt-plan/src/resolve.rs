@@ -6,23 +6,27 @@ mod format;
 mod identity;
 mod imagined;
 mod lun;
+mod machines;
 mod notices;
 mod permissions;
 mod preflight;
 mod usage;
 
 #[cfg(test)]
+mod fleet_tests;
+#[cfg(test)]
 mod tests;
 
 use brunt_parm::Span;
 
 pub(crate) use self::lun::{Lun, Nature};
+use self::machines::Machines;
 pub(crate) use self::usage::Usage;
 use crate::engine::{Asked, Choice};
 use crate::expand::names::matches;
 use crate::plan::{Plan, Sd};
 use crate::sim;
-use crate::work::{EngineSupport, LunFacts, LunQuery};
+use crate::work::{HostTraits, LunFacts, LunQuery};
 
 /// What kind of refusal a problem is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,10 +119,8 @@ impl Plan {
         for (at, sd) in self.sds.iter().enumerate() {
             let Some(lun) = sd.lun.get(host).and_then(|l| l.as_deref()) else { continue };
             let Some(usage) = usage.by_sd[at].filter(|_| used[at] && self.must_ask(sd, lun)) else { continue };
-            let format = match self.settings.format_sds {
-                Some(all) => all,
-                None => sd.size.is_some(),
-            };
+            // Devices are made by nobody, so that read-only work leaves them alone.
+            let format = self.settings.format_sds.unwrap_or(sd.size.is_some() && !lun::is_device_path(lun));
             queries.push(LunQuery {
                 sd: at as u32,
                 name: sd.name.clone(),
@@ -137,57 +139,66 @@ impl Plan {
     }
 
     /// Adds sizes, identity, back ends and format runs from the hosts' answers: by host, in the order of
-    /// [`Plan::lun_queries`], with the back ends that each has; a host that is not among these has all.
+    /// [`Plan::lun_queries`], with what each says of itself; a host that is not among these has all back ends and is a
+    /// machine of its own. A lun that was asked for by its identity is from then on where the host found it.
     ///
     /// # Errors
     /// Everything that stands against running it.
-    pub fn resolve(self, facts: &[Vec<LunFacts>], support: &[EngineSupport]) -> Result<Resolved, Vec<SetupProblem>> {
+    pub fn resolve(mut self, facts: &[Vec<LunFacts>], hosts: &[HostTraits]) -> Result<Resolved, Vec<SetupProblem>> {
+        self.settle_paths(facts);
         let usage = Usage::of(&self);
         let mut problems = Vec::new();
         let mut notices = Vec::new();
-        let by_sd = self.sightings(&usage, facts, &mut problems);
+        let by_sd = self.sightings(&usage, facts, hosts, &mut problems);
+        let machines = Machines::of_plan(&self, hosts);
         let real = self.settings.engine != Asked::Null;
         let mut luns: Vec<Option<Lun>> = Vec::with_capacity(self.sds.len());
         let mut formats = Vec::new();
         for (at, sightings) in by_sd.iter().enumerate() {
             let found = usage.by_sd[at].map(|used| match real {
                 true => lun::of_sd(&self, at, used, sightings, &mut notices),
-                false => imagined::of_sd(&self, at, used, sightings).map(|lun| (lun, Vec::new())).map_err(|p| vec![p]),
+                false => lun::Found::whole(imagined::of_sd(&self, at, used, sightings)),
             });
-            luns.push(match found.transpose() {
-                Ok(found) => found.map(|(lun, needs)| {
-                    formats.extend(needs);
-                    lun
-                }),
-                Err(found) => {
-                    problems.extend(found);
-                    None
-                }
-            });
+            let found = found.unwrap_or_default();
+            problems.extend(found.problems);
+            formats.extend(found.needs);
+            luns.push(found.lun);
         }
         if real {
             for (at, sightings) in by_sd.iter().enumerate() {
-                if let Some(lun) = &luns[at] {
-                    permissions::check(&self, at, lun, sightings, &mut problems, &mut notices);
+                if let Some(used) = usage.by_sd[at] {
+                    let formatted = luns[at].as_ref().is_some_and(|lun| lun.format_from.is_some());
+                    permissions::check(&self, at, used, formatted, sightings, &mut problems, &mut notices);
                 }
             }
-            identity::check(&self, &by_sd, &mut problems, &mut notices);
+            identity::check(&self, &by_sd, &machines, &mut problems, &mut notices);
         }
         let sd_sizes = luns.iter().map(|l| l.as_ref().map(|l| l.size)).collect();
-        let looked_at = engines::Known { plan: &self, luns: &luns, by_sd: &by_sd, support };
+        let looked_at = engines::Known { plan: &self, luns: &luns, by_sd: &by_sd, hosts };
         let engines = engines::choose_all(&looked_at, &mut problems, &mut notices);
         let mut resolved = Resolved { plan: self, sd_sizes, formats, engines, notices, luns };
         format::insert_run(&mut resolved, &usage);
         resolved.scale_max_data();
-        if problems.is_empty() {
-            problems = preflight::check(&resolved);
-            problems.extend(blocks::check(&resolved));
-        }
+        // Of the SDs that are known as far as that.
+        problems.extend(preflight::check(&resolved));
+        problems.extend(blocks::check(&resolved));
         if !problems.is_empty() {
             return Err(problems);
         }
-        notices::add(&mut resolved);
+        notices::add(&mut resolved, &machines);
         Ok(resolved)
+    }
+
+    /// Puts the paths that hosts have found in the place of identities.
+    fn settle_paths(&mut self, facts: &[Vec<LunFacts>]) {
+        for (host, answers) in facts.iter().enumerate() {
+            for answer in answers {
+                let lun = self.sds.get_mut(answer.sd as usize).and_then(|sd| sd.lun.get_mut(host)?.as_mut());
+                if let (Some(lun), Some(path)) = (lun, &answer.path) {
+                    lun.clone_from(path);
+                }
+            }
+        }
     }
 
     /// The answers by SD. A host that did not answer about one of its luns is a problem.
@@ -195,6 +206,7 @@ impl Plan {
         &'a self,
         usage: &Usage,
         facts: &'a [Vec<LunFacts>],
+        hosts: &[HostTraits],
         problems: &mut Vec<SetupProblem>,
     ) -> Vec<Vec<Sighting<'a>>> {
         let mut by_sd: Vec<Vec<Sighting>> = self.sds.iter().map(|_| Vec::new()).collect();
@@ -206,7 +218,8 @@ impl Plan {
                 }
             }
         }
-        for host in 0..self.hosts.len() {
+        let silent = |host: &usize| hosts.get(*host).is_some_and(|traits| traits.silent);
+        for host in (0..self.hosts.len()).filter(|host| !silent(host)) {
             let used = usage.on_host(host);
             for (at, sd) in self.sds.iter().enumerate() {
                 let asked =

@@ -138,6 +138,8 @@ pub(crate) fn facts(query: &LunQuery, kind: LunKind, size: u64) -> LunFacts {
         io_poll: false,
         refusals: Vec::new(),
         warnings: Vec::new(),
+        path: None,
+        trouble: None,
     }
 }
 

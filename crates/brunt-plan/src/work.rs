@@ -333,7 +333,7 @@ pub struct LunQuery {
     pub sd: u32,
     /// Name of the SD.
     pub name: String,
-    /// Path.
+    /// Path, or an identity to be found there ([`crate::identity::wanted`]).
     pub lun: String,
     /// Whether any workload of the execution writes to it, or a format may.
     pub will_write: bool,
@@ -350,6 +350,18 @@ pub struct EngineSupport {
     pub no_aio: Option<String>,
     /// Of `uring`.
     pub no_uring: Option<String>,
+}
+
+/// What a host says of itself that bears on the plan.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct HostTraits {
+    /// Its back ends.
+    pub engines: EngineSupport,
+    /// Names the running kernel (`/proc/sys/kernel/random/boot_id`): hosts with the same one are one machine under
+    /// several labels. `None`: a machine of its own.
+    pub machine: Option<String>,
+    /// It did not answer, which is told elsewhere: nothing is said of its luns.
+    pub silent: bool,
 }
 
 /// What a lun is.
@@ -382,8 +394,8 @@ pub struct LunFacts {
     pub readable: bool,
     /// Whether this process may write it (for a missing file: create it).
     pub writable: bool,
-    /// Stable identity of the device (`wwid:…`, `nvme:…`, `dm:…`: the same on every host) or what tells it on this
-    /// host only (`local:…`: a backing file, device and inode of a file, a device number).
+    /// Stable identity of the device (`wwid:…`, `dm:…`: the same on every host) or what tells it on this machine only
+    /// (`local:…`: a backing file, device and inode of a file, a device number).
     pub identity: Option<String>,
     /// Logical block size of a device, or the alignment direct I/O needs, when known.
     pub block_size: Option<u32>,
@@ -403,6 +415,10 @@ pub struct LunFacts {
     pub refusals: Vec<String>,
     /// What is worth a warning before writing to it.
     pub warnings: Vec<String>,
+    /// Where it is, when it was asked for by its identity.
+    pub path: Option<String>,
+    /// Why it cannot be used or looked at, not even for reading: a sentence with its cure.
+    pub trouble: Option<String>,
 }
 
 /// An I/O that failed.

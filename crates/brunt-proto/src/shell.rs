@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
 
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
@@ -41,6 +42,14 @@ struct Output {
 /// # Errors
 /// The shell could not be started.
 pub async fn run(command: &str) -> io::Result<RunHookReply> {
+    run_within(command, None).await
+}
+
+/// As [`run`], but ends the command's process group after `limit`, and says so in a last line.
+///
+/// # Errors
+/// The shell could not be started.
+pub async fn run_within(command: &str, limit: Option<Duration>) -> io::Result<RunHookReply> {
     let (reader, writer) = io::pipe()?;
     let mut child = Command::new("/bin/sh")
         .args(["-c", command])
@@ -52,9 +61,22 @@ pub async fn run(command: &str) -> io::Result<RunHookReply> {
     let mut group = Group(child.id().and_then(|id| i32::try_from(id).ok()).map(Pid::from_raw));
     let reader = pipe::Receiver::from_owned_fd(OwnedFd::from(reader))?;
     let mut output = Output::default();
-    let status = read_and_wait(&mut child, reader, &mut output).await?;
+    let ended = {
+        let end = read_and_wait(&mut child, reader, &mut output);
+        match limit {
+            Some(limit) => tokio::time::timeout(limit, end).await.ok(),
+            None => Some(end.await),
+        }
+    };
+    let Some(status) = ended else {
+        drop(group);
+        child.wait().await?;
+        let mut lines = output.lines();
+        lines.push(format!("(killed: it had not ended after {} s)", limit.unwrap_or_default().as_secs_f64()));
+        return Ok(RunHookReply { status: None, lines });
+    };
     group.0 = None;
-    Ok(RunHookReply { status: status.code(), lines: output.lines() })
+    Ok(RunHookReply { status: status?.code(), lines: output.lines() })
 }
 
 /// Reads until the shell has ended and nothing more is there. Waiting for the end of the pipe would wait for
@@ -124,6 +146,17 @@ mod tests {
         let pid: i32 = reply.lines[0].parse().unwrap();
         nix::sys::signal::kill(Pid::from_raw(pid), Signal::SIGKILL).unwrap();
         assert!(started.elapsed().as_secs() < 20);
+    }
+
+    #[tokio::test]
+    async fn a_hook_beyond_its_limit_is_killed_and_says_so() {
+        let reply = run_within("echo begun; sleep 1000 & wait", Some(Duration::from_millis(300))).await.unwrap();
+        assert_eq!(
+            (reply.status, reply.lines),
+            (None, vec!["begun".into(), "(killed: it had not ended after 0.3 s)".into()])
+        );
+        let reply = run_within("exit 3", Some(Duration::from_secs(1000))).await.unwrap();
+        assert_eq!((reply.status, reply.lines.len()), (Some(3), 0));
     }
 
     #[tokio::test]

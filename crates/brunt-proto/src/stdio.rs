@@ -12,7 +12,7 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use hyper_util::rt::TokioIo;
-use tokio::io::{AsyncBufRead, AsyncRead, AsyncWrite, BufReader};
+use tokio::io::{AsyncBufRead, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::process::{Child, Command};
 use tokio::sync::mpsc;
 use tonic::transport::{Channel, Endpoint, Uri};
@@ -156,6 +156,21 @@ pub async fn start<A: AsRef<OsStr>>(
     keepalive: Keepalive,
     log: mpsc::Sender<String>,
 ) -> Result<Started, StartError> {
+    start_with(program, arguments, "", keepalive, log).await
+}
+
+/// As [`start`], for a program that reads a line from its standard input before it shows its marker: what is secret
+/// must not stand among arguments. An empty one is not sent.
+///
+/// # Errors
+/// As [`start`].
+pub async fn start_with<A: AsRef<OsStr>>(
+    program: &Path,
+    arguments: impl IntoIterator<Item = A>,
+    first_line: &str,
+    keepalive: Keepalive,
+    log: mpsc::Sender<String>,
+) -> Result<Started, StartError> {
     let name = program.display().to_string();
     let marker = new_marker();
     let mut child = Command::new(program)
@@ -168,11 +183,15 @@ pub async fn start<A: AsRef<OsStr>>(
         .kill_on_drop(true)
         .spawn()
         .map_err(|source| StartError::Run { program: name.clone(), source })?;
-    let (Some(input), Some(output), Some(errors)) = (child.stdin.take(), child.stdout.take(), child.stderr.take())
+    let (Some(mut input), Some(output), Some(errors)) = (child.stdin.take(), child.stdout.take(), child.stderr.take())
     else {
         let source = io::Error::other("it has no standard streams");
         return Err(StartError::Run { program: name, source });
     };
+    if !first_line.is_empty() {
+        // A program that is gone by now says why below.
+        let _ = input.write_all(format!("{first_line}\n").as_bytes()).await;
+    }
     let (said, mut last_said) = mpsc::channel(1);
     tokio::spawn(copy_lines(BufReader::new(errors), log.clone(), said));
 

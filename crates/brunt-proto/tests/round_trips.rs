@@ -270,10 +270,11 @@ prop_compose! {
     fn facts()(sd in any::<u32>(), kind in kind(), size in any::<u64>(), b in any::<[bool; 3]>(),
                identity in option::of(".{0,20}"), block_size in option::of(any::<u32>()),
                timeout_s in option::of(any::<u32>()), refusals in vec(".{0,20}", 0..3), warnings in vec(".{0,20}", 0..3),
-               probed in (option::of(any::<bool>()), option::of(any::<bool>()), option::of(any::<u32>()))) -> LunFacts {
+               probed in (option::of(any::<bool>()), option::of(any::<bool>()), option::of(any::<u32>())),
+               told in (option::of(".{0,20}"), option::of(".{0,20}"))) -> LunFacts {
         LunFacts {
             sd, kind, size, readable: b[0], writable: b[1], identity, block_size, timeout_s, nowait: probed.0,
-            allocated: probed.1, tags: probed.2, io_poll: b[2], refusals, warnings,
+            allocated: probed.1, tags: probed.2, io_poll: b[2], refusals, warnings, path: told.0, trouble: told.1,
         }
     }
 }
@@ -295,7 +296,7 @@ proptest! {
 
     #[test]
     fn events(event in event(), worker in any::<u32>()) {
-        let message = v1::WorkerMessage { worker, event: Some(event.clone().into()) };
+        let message = v1::WorkerMessage { worker, seq: 1, event: Some(event.clone().into()) };
         let back: (u32, Report) = wire(message).try_into().unwrap();
         prop_assert_eq!(back, (worker, Report::Event(event)));
     }
@@ -303,7 +304,7 @@ proptest! {
     #[test]
     fn devices(devices in vec(device(), 0..3)) {
         let list = v1::Devices { devices: devices.iter().cloned().map(Into::into).collect() };
-        let message = v1::WorkerMessage { worker: 0, event: Some(v1::worker_message::Event::Devices(list)) };
+        let message = v1::WorkerMessage { worker: 0, seq: 0, event: Some(v1::worker_message::Event::Devices(list)) };
         let back: (u32, Report) = wire(message).try_into().unwrap();
         prop_assert_eq!(back, (0, Report::Devices(devices)));
     }

@@ -109,6 +109,7 @@ impl Execution {
             Event::Limited { limits, .. } => self.limited(limits, at_ms, sink),
             Event::IoFailed(failed) => self.io_failed(failed, at_ms, sink),
             Event::WorkerLog { worker, worker_ms, text } => self.worker_log(*worker, *worker_ms, text, at_ms, sink),
+            Event::Hook { command, place, lines, .. } => self.hook_log(place, command, lines, at_ms, sink),
             Event::Diagnostic { text, fatal } => {
                 self.seen.diagnostic |= fatal;
                 sink.stderr(text.strip_suffix('\n').unwrap_or(text));
@@ -207,6 +208,19 @@ impl Execution {
         sink.line(book::CONFIG, &format!("Inventory of host={}: ", self.context.host(host)));
         sink.line(book::CONFIG, "");
         text.lines().for_each(|line| sink.line(book::CONFIG, line));
+    }
+
+    /// What a command on a host said, also in the log of that host's first worker.
+    fn hook_log(&self, place: &str, command: &str, lines: &[String], at_ms: i64, sink: &mut Sink) {
+        let planned = &self.context.planned;
+        let host = planned.hosts.iter().position(|label| label == place);
+        let Some(worker) = host.and_then(|host| planned.workers.iter().position(|w| w.host as usize == host)) else {
+            return;
+        };
+        let head = format!("command '{command}'");
+        for line in std::iter::once(&head).chain(lines) {
+            self.worker_log(worker as u32, at_ms, line, at_ms, sink);
+        }
     }
 
     fn worker_log(&self, worker: u32, worker_ms: i64, text: &str, at_ms: i64, sink: &mut Sink) {

@@ -2,12 +2,12 @@
 
 use std::process::ExitCode;
 
-use brunt_worker::agent::{AgentOptions, run};
+use brunt_worker::agent::{AgentCommand, run};
 
 #[allow(clippy::print_stderr)]
 fn main() -> ExitCode {
-    let served = match AgentOptions::from_args(std::env::args().skip(2)) {
-        Ok(options) => run(options).map_err(|error| error.to_string()),
+    let served = match AgentCommand::from_args(std::env::args().skip(2)) {
+        Ok(command) => run(command).map_err(|error| error.to_string()),
         Err(error) => Err(error.to_string()),
     };
     match served {

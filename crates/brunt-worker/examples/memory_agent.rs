@@ -2,9 +2,10 @@
 //! of the control path start it as a real process.
 //!
 //! A run with the name `exit` ends the process at its start; one with the name `stuck` has two I/Os that do
-//! not return until it is stopped.
+//! not return until it is stopped; one with the name `chatty` writes a line to standard error in each interval.
 
 use std::fs::{File, OpenOptions};
+use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -13,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use brunt_plan::work::{WorkerEvent, WorkerShare};
 use brunt_stats::{IntervalSample, PairSample};
-use brunt_worker::agent::{AgentOptions, serve_stdio_with};
+use brunt_worker::agent::{AgentCommand, run_with};
 use brunt_worker::engine::{EventSink, Outstanding, Placement, PreparedWork, RunningWork, WorkEngine};
 
 struct Memory;
@@ -68,6 +69,9 @@ impl Prepared {
                 Ok(Some(after)) => last = Some(after.max(interval)),
                 Ok(None) => break,
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
+                    if self.share.run == "chatty" {
+                        let _ = writeln!(std::io::stderr(), "interval {interval}");
+                    }
                     (self.events)(WorkerEvent::Interval(Box::new(self.sample(interval))));
                     interval += 1;
                 }
@@ -123,17 +127,18 @@ fn give_up() -> ! {
 #[allow(clippy::print_stdout, clippy::print_stderr)]
 async fn main() -> ExitCode {
     println!("Welcome! This line must not get into the protocol.");
-    let options = match AgentOptions::from_args(std::env::args().skip(2)) {
-        Ok(options) => options,
+    let command = match AgentCommand::from_args(std::env::args().skip(2)) {
+        Ok(command) => command,
         Err(error) => {
             eprintln!("{error}");
             return ExitCode::from(2);
         }
     };
-    let served = serve_stdio_with(options, Arc::new(Memory)).await;
-    println!("This one neither.");
-    if let Err(error) = served {
-        eprintln!("{error}");
+    let done = run_with(command, Arc::new(Memory)).await;
+    // Whoever reads this may be gone, which must not change the end.
+    let _ = writeln!(std::io::stdout(), "This one neither.");
+    if let Err(error) = done {
+        let _ = writeln!(std::io::stderr(), "{error}");
         std::process::exit(1);
     }
     std::process::exit(0)

@@ -1,22 +1,36 @@
-//! The agent: one gRPC service on the standard streams of this process, for one client.
+//! The agent: one gRPC service for one client, over the standard streams of this process first.
 //!
-//! `brunt agent --stdio` serves the master, `brunt worker --stdio` serves an agent with several workers;
-//! they are the same but for the number of workers. The process lives as long as its stream: when that
-//! ends, work stops at once and [`serve_stdio`] returns, after which the process must exit.
+//! `brunt agent --stdio` serves the master, `brunt worker --stdio` serves an agent with several workers; they are the
+//! same but for the number of workers and the lease. The session ([`session`]) may outlive its connection: then work
+//! goes on for the lease ([`lease`]), what is reported is kept ([`ring`]), and a socket waits for the next connection,
+//! to which `brunt agent --attach` is the bridge. `brunt agent --listen` takes connections from the network and passes
+//! them on to an agent of its own.
+//! When the session ends, work stops at once and [`serve`] returns, after which the process must exit.
 
+mod attach;
+mod calls;
 mod cgroup;
+mod connection;
 mod cores;
 mod cpu;
+mod desk;
 mod drain;
 mod host;
 mod latency;
+pub mod lease;
 mod limits;
+mod listen;
+mod meeting;
 mod needs;
 mod options;
+mod outbox;
 mod own;
 mod process;
 mod relay;
+mod repeat;
+pub mod ring;
 mod service;
+pub mod session;
 mod stdio;
 mod team;
 mod thread;
@@ -28,21 +42,33 @@ use std::time::Duration;
 
 use brunt_proto::v1::agent_server::AgentServer;
 use brunt_proto::{MAX_MESSAGE, stdio::marker_line};
+use nix::unistd::{Pid, getpgid, getpgrp, getppid, getsid, setpgid, setsid};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::watch;
-use tokio_stream::StreamExt;
+use tokio::task::JoinHandle;
+use tokio_stream::wrappers::UnboundedReceiverStream;
 use tonic::transport::Server;
 
-pub use options::{AgentOptions, OptionsError};
+pub use connection::Bytes;
+pub use listen::{Accept, Accepting, ListenError, ListenOptions};
+pub use meeting::{Missing, new_token};
+pub use options::{AgentCommand, AgentOptions, OptionsError};
 
 use crate::control;
 use crate::engine::WorkEngine;
 use crate::engine_link::LaneEngine;
+use calls::Calls;
+use connection::{Connections, Ends};
+use desk::{Desk, Streams};
+use outbox::Outbox;
 use relay::Relay;
 use service::AgentService;
+use session::Ended;
 
 /// Time that work has to drain when the agent ends.
 const DRAIN_LIMIT: Duration = Duration::from_secs(5);
+
+/// Time the last messages have to leave.
+const GOODBYE_LIMIT: Duration = Duration::from_secs(5);
 
 /// Why an agent ended.
 #[derive(Debug, thiserror::Error)]
@@ -56,80 +82,144 @@ pub enum AgentError {
     /// The connection broke.
     #[error("the connection failed: {0}")]
     Connection(#[from] tonic::transport::Error),
-    /// The stream ended before the client said that it was done.
+    /// The stream ended before the client said that it was done, or nothing came for the lease.
     #[error("the master is gone; all work was stopped")]
     Lost,
+    /// Somebody ended the agent.
+    #[error("the agent was told to end; all work was stopped")]
+    Terminated,
+    /// The session that was to be joined is not here.
+    #[error(transparent)]
+    Missing(#[from] Missing),
+    /// The address cannot be served.
+    #[error(transparent)]
+    Listen(#[from] ListenError),
 }
 
-/// [`serve_stdio`] on a runtime of its own, for the program's `main`: leaves the process as it should be left.
+/// Does what the command line says, with the product's engine, on a runtime of its own: for the program's `main`.
+/// Leaves the process as it should be left.
 ///
 /// # Errors
 /// See [`AgentError`].
-pub fn run(options: AgentOptions) -> Result<(), AgentError> {
+pub fn run(command: AgentCommand) -> Result<(), AgentError> {
     let runtime = control::runtime().map_err(AgentError::Start)?;
     control::come_first();
-    let served = runtime.block_on(serve_stdio(options));
+    let done = runtime.block_on(run_with(command, Arc::new(LaneEngine::default())));
     // Nothing that hangs may keep the process.
     runtime.shutdown_background();
-    served
+    done
 }
 
-/// Serves one client over standard input and output until it says goodbye or is gone. All work has been
-/// stopped when this returns. The caller then leaves the process: an I/O that never returns may still be out.
+/// Does what the command line says, with that engine.
 ///
 /// # Errors
 /// See [`AgentError`].
-pub async fn serve_stdio(options: AgentOptions) -> Result<(), AgentError> {
-    let engine = Arc::new(LaneEngine::default());
-    serve_stdio_with(options, engine).await
+pub async fn run_with(command: AgentCommand, engine: Arc<dyn WorkEngine>) -> Result<(), AgentError> {
+    match command {
+        AgentCommand::Serve(options) => serve(options, engine).await,
+        AgentCommand::Attach { marker } => attach::bridge_stdio(&marker_line(&marker)).await,
+        AgentCommand::Listen(options) => Ok(listen::run(options).await?),
+    }
 }
 
-/// [`serve_stdio`] with another engine.
+/// Serves one client until it says goodbye or is gone for longer than its lease. All work has been stopped when this
+/// returns. The caller then leaves the process: an I/O that never returns may still be out.
 ///
 /// # Errors
 /// See [`AgentError`].
-pub async fn serve_stdio_with(options: AgentOptions, engine: Arc<dyn WorkEngine>) -> Result<(), AgentError> {
-    own_process_group();
+pub async fn serve(options: AgentOptions, engine: Arc<dyn WorkEngine>) -> Result<(), AgentError> {
+    own_session();
     limits::raise();
     // A handler that does nothing, and that is not inherited by hooks: a hang-up alone ends no run.
     let _ = signal(SignalKind::hangup()).map_err(AgentError::Start)?;
     // Likewise for a file beyond `ulimit -f`: the write then fails with EFBIG and is reported as any other.
     let too_large = SignalKind::from_raw(nix::sys::signal::Signal::SIGXFSZ as i32);
     let _ = signal(too_large).map_err(AgentError::Start)?;
-    let (ended, mut end) = watch::channel(false);
-    let ended = Arc::new(ended);
-    let stream = stdio::take(&marker_line(&options.marker), Arc::clone(&ended)).map_err(AgentError::Stdio)?;
+
+    let (connections, Ends { incoming, ended }) = Connections::new();
+    let outbox = Outbox::default();
+    let streams = if options.socket.is_some() { Streams::Listener } else { Streams::Client };
+    let token = new_token().map_err(AgentError::Start)?;
+    let desk = Arc::new(Desk::new(token, connections, outbox.clone(), streams));
+    open(&options, &desk)?;
+    let relay = Relay::new(outbox.clone(), {
+        let desk = Arc::clone(&desk);
+        move || desk.run_over()
+    });
     let keepalive = options.keepalive;
-    let (relay, outgoing) = Relay::new();
-    let service = Arc::new(AgentService::new(options, engine, relay, outgoing, ended));
-    let server = AgentServer::from_arc(Arc::clone(&service))
-        .max_decoding_message_size(MAX_MESSAGE)
-        .max_encoding_message_size(MAX_MESSAGE);
-    // One connection, and no end of the list: the list's end would end the server before its connection.
-    let incoming = tokio_stream::once(Ok::<_, io::Error>(stream)).chain(tokio_stream::pending());
-    let served = Server::builder()
+    let calls = Arc::new(Calls::new(options, engine, Arc::clone(&desk), relay));
+    let service = AgentService::new(Arc::clone(&calls), Arc::clone(&desk), outbox);
+    let server =
+        AgentServer::new(service).max_decoding_message_size(MAX_MESSAGE).max_encoding_message_size(MAX_MESSAGE);
+    let end = Arc::clone(&desk);
+    let serving = Server::builder()
         .http2_keepalive_interval(Some(keepalive.interval))
         .http2_keepalive_timeout(Some(keepalive.timeout))
         .initial_stream_window_size(1 << 20)
         .initial_connection_window_size(4 << 20)
         .add_service(server)
-        .serve_with_incoming_shutdown(incoming, async {
-            // An error means that nobody is left to say it.
-            let _ = end.wait_for(|over| *over).await;
-        })
-        .await;
+        .serve_with_incoming_shutdown(UnboundedReceiverStream::new(incoming), async move { end.wait_for_end().await });
+    let serving = tokio::spawn(serving);
+
+    let why = desk.keep(ended).await.map_err(AgentError::Start)?;
     // Work first, whatever the reason.
-    let asked = service.asked_to_end();
-    service.end_work(DRAIN_LIMIT).await;
-    served?;
-    if asked { Ok(()) } else { Err(AgentError::Lost) }
+    calls.end_work().await;
+    let silent = matches!(why, Ended::Lease(_));
+    desk.close(&why, silent);
+    goodbye(serving, &desk).await?;
+    match why {
+        Ended::Asked => Ok(()),
+        Ended::Lease(_) => Err(AgentError::Lost),
+        Ended::Terminated => Err(AgentError::Terminated),
+    }
 }
 
-/// Leaves the process group of whoever started this, so that Ctrl-C reaches the agent through the master
-/// only. A session leader (under sshd) has its own already.
-fn own_process_group() {
-    let own = nix::unistd::Pid::from_raw(0);
-    if let Err(errno) = nix::unistd::setpgid(own, own) {
-        tracing::debug!(%errno, "the process group stays");
+/// Takes the standard streams, and lets clients come.
+fn open(options: &AgentOptions, desk: &Arc<Desk>) -> Result<(), AgentError> {
+    let (input, output) = stdio::take().map_err(AgentError::Stdio)?;
+    let marker = marker_line(&options.marker);
+    let Some(socket) = options.socket.clone() else {
+        let (input, output) = stdio::open(input, output, &marker).map_err(AgentError::Stdio)?;
+        desk.receive(tokio::io::join(input, output));
+        return Ok(());
+    };
+    let lives = stdio::reader(input).map_err(AgentError::Stdio)?;
+    desk.listen_at(socket, lives).map_err(AgentError::Start)?;
+    stdio::say(output, &marker).map_err(AgentError::Stdio)
+}
+
+/// Waits until the last messages have left, for some time.
+async fn goodbye(mut serving: JoinHandle<Result<(), tonic::transport::Error>>, desk: &Desk) -> Result<(), AgentError> {
+    match tokio::time::timeout(GOODBYE_LIMIT, &mut serving).await {
+        Ok(Ok(served)) => Ok(served?),
+        // It was aborted, which nobody does.
+        Ok(Err(error)) => Err(AgentError::Start(io::Error::other(error))),
+        Err(_) => {
+            desk.cut_all();
+            serving.abort();
+            Ok(())
+        }
+    }
+}
+
+/// Leaves the session and the process group of whoever started this, so that neither Ctrl-C nor a hang-up of a
+/// terminal reaches the agent but through the master.
+fn own_session() {
+    let own = Pid::from_raw(0);
+    if getsid(None).is_ok_and(|session| session == Pid::this()) {
+        return;
+    }
+    if getpgrp() == Pid::this() {
+        // The leader of a group cannot leave its session: first it goes back to the group of its parent.
+        if let Ok(group) = getpgid(Some(getppid()))
+            && let Err(errno) = setpgid(own, group)
+        {
+            tracing::debug!(%errno, "the process group stays");
+        }
+    }
+    if let Err(errno) = setsid() {
+        tracing::debug!(%errno, "the session stays");
+        // A group of its own, at least.
+        let _ = setpgid(own, own);
     }
 }

@@ -2,7 +2,9 @@
 
 pub(crate) mod device;
 mod inventory;
+mod listing;
 mod lun;
+mod named;
 mod partition_table;
 mod patience;
 mod signature;
@@ -17,6 +19,7 @@ use std::time::Duration;
 use brunt_engine::support;
 use brunt_plan::work::{EngineSupport, LunFacts, LunQuery};
 
+pub use listing::devices;
 use system::System;
 
 /// Where the kernel's file systems are; elsewhere in tests.
@@ -26,15 +29,17 @@ pub struct Roots {
     pub proc: PathBuf,
     /// `/sys`
     pub sys: PathBuf,
+    /// `/dev`
+    pub dev: PathBuf,
 }
 
 impl Default for Roots {
     fn default() -> Self {
-        Self { proc: "/proc".into(), sys: "/sys".into() }
+        Self { proc: "/proc".into(), sys: "/sys".into(), dev: "/dev".into() }
     }
 }
 
-/// Time a lun has to answer: more than the command timeout of most disks.
+/// Time that luns have to answer: more than the command timeout of most disks, less than a master waits.
 const LUN_LIMIT: Duration = Duration::from_secs(45);
 
 /// What a host says before anything runs.
@@ -46,6 +51,8 @@ pub struct HostAnswer {
     pub inventory: String,
     /// Its back ends.
     pub engines: EngineSupport,
+    /// Names the running kernel: all agents of one machine say the same, also in containers and network namespaces.
+    pub machine: Option<String>,
 }
 
 /// Answers all queries, in order, and tells about the host. A lun that does not answer is refused.
@@ -57,10 +64,12 @@ pub fn host(roots: &Roots, queries: &[LunQuery]) -> HostAnswer {
     });
     let answers = patience::in_time(LUN_LIMIT, works);
     let luns = queries.iter().zip(answers).map(|(query, answer)| answer.unwrap_or_else(|| lun::silent(query)));
+    let luns: Vec<LunFacts> = luns.collect();
     HostAnswer {
-        luns: luns.collect(),
-        inventory: inventory::text(roots, &system, queries),
+        inventory: inventory::text(roots, &system, queries, &luns),
+        luns,
         engines: support::support(),
+        machine: line(&roots.proc.join("sys/kernel/random/boot_id")),
     }
 }
 

@@ -252,3 +252,42 @@ fn files_and_folders_are_told_apart() {
     let inventory = host(&Roots::default(), &[query(&path("file"))]).inventory;
     assert!(inventory.contains(&format!("\nsd sd1: {}\n", path("file"))), "{inventory}");
 }
+
+#[test]
+fn a_lun_is_found_by_what_udev_calls_it() {
+    let Some(disk) = Loop::with(&[]) else { return };
+    let dev = tempfile::tempdir().unwrap();
+    let link = dev.path().join("disk/by-id/wwn-0x5000c500a1b2c3d4");
+    fs::create_dir_all(link.parent().unwrap()).unwrap();
+    symlink(format!("../../{}", disk.name()), &link).unwrap();
+    symlink(&disk.device, dev.path().join(disk.name())).unwrap();
+    let roots = Roots { dev: dev.path().to_owned(), ..Roots::default() };
+    let found = host(&roots, &[query("wwn:0x5000C500A1B2C3D4"), query("wwn:0x5000c500a1b2c3d5"), query(&disk.device)]);
+    let [asked, other, path] = found.luns.as_slice() else { panic!("{found:?}") };
+    let expected = dev.path().join(disk.name()).display().to_string();
+    assert_eq!((asked.kind, asked.size, asked.path.as_ref()), (LunKind::Block, SIZE, Some(&expected)));
+    assert_eq!(asked.identity.as_deref(), Some("wwid:naa.5000c500a1b2c3d4"));
+    assert_eq!((&path.identity, &path.path), (&asked.identity, &None), "one device, however it is asked for");
+    let trouble = other.trouble.as_deref().unwrap();
+    assert_eq!(other.kind, LunKind::Missing);
+    assert!(trouble.starts_with("there is no device with the identity wwid:naa.5000c500a1b2c3d5; "), "{trouble}");
+    assert!(found.inventory.contains("sd sd1: wwn:0x5000C500A1B2C3D4\n  device "), "{}", found.inventory);
+}
+
+#[test]
+fn agents_of_one_machine_say_the_same_of_it() {
+    let (one, other) = (host(&Roots::default(), &[]), host(&Roots::default(), &[]));
+    assert!(one.machine.is_some());
+    assert_eq!(one.machine, other.machine);
+}
+
+#[test]
+fn what_may_not_be_looked_at_is_not_called_missing() {
+    let folder = tempfile::tempdir().unwrap();
+    let around = folder.path().join("a");
+    std::os::unix::fs::symlink("a", &around).unwrap();
+    let facts = ask(query(around.to_str().unwrap()));
+    assert_eq!(facts.kind, LunKind::Missing);
+    let trouble = facts.trouble.unwrap();
+    assert!(trouble.starts_with("it cannot be looked at: Too many levels of symbolic links"), "{trouble}");
+}

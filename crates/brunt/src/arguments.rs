@@ -74,6 +74,8 @@ pub struct Arguments {
     pub clean: Option<String>,
     /// `-d`.
     pub debug: Vec<u32>,
+    /// `-p`.
+    pub port: Option<u16>,
     /// `--compat`, when given.
     pub compat: Option<Layout>,
     /// `--engine`.
@@ -271,7 +273,8 @@ impl Reading {
             Id::Journal => out.journal = Some(letters(name, value, "rnmo2tis")?),
             Id::Clean => out.clean = Some(letters(name, value, "oyn")?),
             Id::Debug => out.debug.push(number(name, &value)?),
-            Id::Kstat | Id::Port => {}
+            Id::Kstat => {}
+            Id::Port => out.port = Some(port(name, value)?),
             Id::Compat => out.compat = Some(layout(name, value)?),
             Id::Engine => out.engine = Some(engine(name, value)?),
             Id::Seed => out.seed = Some(number(name, &value)?),
@@ -361,6 +364,11 @@ fn layout(option: &'static str, value: String) -> Result<Layout, ArgumentError> 
     }
 }
 
+fn port(option: &'static str, value: String) -> Result<u16, ArgumentError> {
+    let expected = "a port from 1 to 65535";
+    value.parse().ok().filter(|port| *port > 0).ok_or(ArgumentError::Bad { option, value, expected })
+}
+
 fn engine(option: &'static str, value: String) -> Result<Asked, ArgumentError> {
     value.parse().map_err(|()| ArgumentError::Bad { option, value, expected: "auto, sync, aio, uring or null" })
 }
@@ -442,6 +450,7 @@ mod tests {
         assert_eq!(err("--compat 5.04.03"), "option `--compat`: `5.04.03` is not 5.04.07 or 5.04.06");
         assert_eq!(err("--message-format xml"), "option `--message-format`: `xml` is not human or json");
         assert_eq!(err("--engine dma"), "option `--engine`: `dma` is not auto, sync, aio, uring or null");
+        assert_eq!(err("-p 0"), "option `-p`: `0` is not a port from 1 to 65535");
         assert_eq!(err("-vc"), "option `-v`: `c` is not made of the letters this option knows");
         assert_eq!(err("SlaveJvm -m x"), "`SlaveJvm` is not part of this version");
     }

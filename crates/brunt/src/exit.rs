@@ -20,6 +20,8 @@ pub const WORKER_LOST: i32 = 7;
 pub const HOOK: i32 = 8;
 /// I/O that never returned.
 pub const STUCK: i32 = 9;
+/// There is nothing to do.
+pub const NOTHING: i32 = 10;
 /// Vdbench's status for every failure (−99).
 pub const VDBENCH_FAILURE: i32 = 157;
 

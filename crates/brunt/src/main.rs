@@ -1,7 +1,9 @@
 //! `brunt`: reads Vdbench parameter files and drives storage with them. This crate wires the others together.
 
 mod arguments;
+mod build_command;
 mod calibrate_command;
+mod certs_command;
 mod completions;
 mod console;
 mod demo;
@@ -11,6 +13,7 @@ mod explain;
 mod files;
 mod fmt_command;
 mod invocation;
+mod luns_command;
 mod open_files;
 mod options;
 mod plan_command;
@@ -34,10 +37,13 @@ fn main() -> ExitCode {
     let words: Vec<OsString> = words.collect();
     let status = match words.first().and_then(|w| w.to_str()) {
         Some("agent" | "worker") => serve::serve(&words[1..]),
+        Some("build") => build_command::run(&words[1..]),
         Some("plan") => plan_command::run(&Invocation::of(&program), &words[1..]),
         Some("fmt") => fmt_command::run(&words[1..]),
         Some("explain") => explain::run(&words[1..]),
         Some("calibrate") => calibrate_command::run(&Invocation::of(&program), &words[1..]),
+        Some("certs") => certs_command::run(&words[1..]),
+        Some("luns") => luns_command::run(&Invocation::of(&program), &words[1..]),
         Some("completions") => completions::run(&words[1..]),
         _ => command(Invocation::of(&program), words),
     };

@@ -114,7 +114,7 @@ pub const TABLE: &[Row] = &[
     row(Id::Validate, &["-v"], Takes::Letters("[r|w|t|2]"), "data validation"),
     row(Id::Journal, &["-j"], Takes::Letters("[r|n|m|…]"), "data validation with a journal"),
     row(Id::Clean, &["-c"], Takes::Letters("[o|y|n]"), "format of file systems: clean, only, yes, no"),
-    row(Id::Port, &["-p"], Takes::Value("N"), "accepted without effect: Brunt opens no port"),
+    row(Id::Port, &["-p"], Takes::Value("N"), "port of agents that listen [5570]; the master itself opens none"),
     row(Id::Kstat, &["-k"], Takes::Nothing, "accepted without effect: Solaris only"),
     row(Id::Debug, &["-d"], Takes::Value("N"), "debug option; 98 turns off the checks of variables"),
     row(Id::Compat, &["--compat"], Takes::Value("VERSION"), "layout of the report files: 5.04.07 [default] or 5.04.06"),
@@ -187,6 +187,18 @@ pub const SUBCOMMANDS: &[Subcommand] = &[
         takes: "[LUN] [--against …] [--device]",
         help: "what this host and this build add to a measurement",
         words: Words::Files(&["--against", "--device", "--size", "--threads", "--seconds", "--rounds"]),
+    },
+    Subcommand {
+        name: "certs",
+        takes: "init|issue|show …",
+        help: "certificates for agents that listen (shell=vdbench): a CA, one for the master, one for each agent",
+        words: Words::Files(&["init", "issue", "show", "--agent", "--master", "--dir", "--days", "--replace"]),
+    },
+    Subcommand {
+        name: "luns",
+        takes: "[--host [USER@]SYSTEM]… [-f FILE…] …",
+        help: "the disks of this machine or of hosts as SD lines, with what they are and who uses them",
+        words: Words::Files(&["--host", "-f", "-p", "--match", "--json"]),
     },
     Subcommand {
         name: "completions",

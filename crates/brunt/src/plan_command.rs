@@ -15,7 +15,7 @@ use std::io::{self, Write};
 
 use brunt_event::Event;
 use brunt_parm::Severity;
-use brunt_plan::work::EngineSupport;
+use brunt_plan::work::HostTraits;
 use brunt_worker::inspect::{self, HostAnswer, Roots};
 
 use crate::arguments::{self, Arguments};
@@ -57,10 +57,14 @@ fn show(arguments: &Arguments, Prepared { plan, sources }: Prepared, json: bool)
         .enumerate()
         .map(|(host, here)| here.then(|| inspect::host(&Roots::default(), &plan.lun_queries(host))));
     let answers: Vec<Option<HostAnswer>> = answers.collect();
-    let engines: Vec<EngineSupport> =
-        answers.iter().map(|a| a.as_ref().map(|a| a.engines.clone()).unwrap_or_default()).collect();
+    let traits = |answer: &HostAnswer| HostTraits {
+        engines: answer.engines.clone(),
+        machine: answer.machine.clone(),
+        ..HostTraits::default()
+    };
+    let hosts: Vec<HostTraits> = answers.iter().map(|a| a.as_ref().map(traits).unwrap_or_default()).collect();
     let facts = answers.into_iter().map(|a| a.map(|a| a.luns));
-    let known = Known::new(&plan, facts.collect(), &engines);
+    let known = Known::new(&plan, facts.collect(), &hosts);
     let outline = Outline::new(&plan, &known, &here);
     let mut problems = diagnostics::of_setup(&known.problems);
     problems.extend(diagnostics::of_setup(&brunt_master::refusals(&plan)));

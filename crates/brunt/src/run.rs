@@ -3,8 +3,11 @@
 use std::hash::{BuildHasher, Hasher};
 use std::io::{self, Write};
 
-use brunt_event::{AbortCause, Compat, Event, Opened, SCHEMA};
-use brunt_master::{Fleet, FleetHost, LinkEvent, Outcome, launch};
+use brunt_event::{AbortCause, Compat, Event, NoticeLevel, Opened, SCHEMA};
+use brunt_master::launch::way::{self, Way};
+use brunt_master::launch::{self, Here};
+use brunt_master::tether::Terms;
+use brunt_master::{Fleet, FleetHost, GrpcLink, LinkEvent, Outcome};
 use brunt_plan::plan::Plan;
 use brunt_report::Directory;
 use brunt_worker::control;
@@ -108,7 +111,7 @@ fn execute(
     control::come_first();
     let done = runtime.block_on(async {
         let (events, from_agents) = mpsc::channel(EVENTS);
-        let fleet = launch(invocation, &plan, events).await?;
+        let fleet = launch(invocation, arguments, &plan, session, events)?;
         let options = brunt_master::Options::new(invocation.as_vdbench, session.directory());
         let (control, asked) = mpsc::channel(4);
         *interrupted = signals::watch(control);
@@ -140,23 +143,34 @@ fn give_up(text: &str, invocation: &Invocation, session: &mut Session) -> i32 {
     exit::of_abort(AbortCause::Setup, invocation.as_vdbench)
 }
 
-/// Starts one agent per host, unless the plan is not for this version, which the master then says.
-async fn launch(
+/// The ways to the agents of all hosts, unless the plan is not for this version, which the master then says. Nothing is
+/// started before the master greets them, all at once.
+fn launch(
     invocation: &Invocation,
+    arguments: &Arguments,
     plan: &Plan,
+    session: &mut Session,
     events: mpsc::Sender<(usize, LinkEvent)>,
-) -> Result<Fleet<brunt_master::GrpcLink>, String> {
+) -> Result<Fleet<GrpcLink>, String> {
     let mut hosts = Vec::new();
     if !brunt_master::refusals(plan).is_empty() {
         return Ok(Fleet { hosts });
     }
     let program = &invocation.program;
-    let cores = plan.settings.cores.as_ref().map(|list| list.value.as_str());
+    let (mut here, terms) = (Here::of(program, &plan.hosts, &plan.settings.misc)?, Terms::of(&plan.settings));
+    here.port = arguments.port.unwrap_or(here.port);
+    for (code, text) in way::notes(&plan.hosts, &here.payload) {
+        session.emit(Event::Notice { level: NoticeLevel::Note, code: code.to_owned(), text });
+    }
     for (n, host) in plan.hosts.iter().enumerate() {
-        let link = launch::local(program, n, &host.label, host.workers, cores, events.clone()).await;
-        let link = link.map_err(|e| e.to_string())?;
-        let words = |w| format!("{} SlaveJvm -m localhost -l {}", program.display(), host.worker_label(w));
-        hosts.push(FleetHost { link, commands: (0..host.workers).map(words).collect() });
+        let dial = launch::dial(host, &here)?;
+        let called = match Way::of(host)? {
+            Way::Local => program.display().to_string(),
+            Way::Ssh | Way::Listen => format!("{} brunt", dial.name()),
+        };
+        let words = |w| format!("{called} SlaveJvm -m localhost -l {}", host.worker_label(w));
+        let commands = (0..host.workers).map(words).collect();
+        hosts.push(FleetHost { link: GrpcLink::over(n, here.crew(host), dial, terms, events.clone()), commands });
     }
     Ok(Fleet { hosts })
 }

@@ -137,3 +137,80 @@ async fn what_a_hook_leaves_in_the_background_holds_nothing_up() {
     assert!(started.elapsed().as_secs() < 150);
     assert!(played.outcome.complete);
 }
+
+fn on_three_hosts() -> Plan {
+    let mut plan = hooked();
+    for label in ["left", "right"] {
+        let mut host = plan.hosts[0].clone();
+        host.label = label.into();
+        plan.hosts.push(host);
+        plan.sds[0].lun.push(None);
+    }
+    plan
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_host_on_which_a_hook_failed_is_named_with_its_status() {
+    let mut stage = Stage::new(on_three_hosts(), vec![vec![whole(2, 1), whole(2, 1)], vec![], vec![]]);
+    stage.hook_statuses = vec![0, 7, 1];
+    let played = stage.play().await;
+    let order = without_intervals(played.order());
+    let expected = [
+        "hook before on localhost: Some(0)",
+        "hook before on left: Some(7)",
+        "hook before on right: Some(1)",
+        "hook echo all done on master: Some(0)",
+        "aborted Hook 0: startcmd failed on left: exit status 7; on right: exit status 1: before",
+    ];
+    assert_eq!(order[1..], expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_comes_after_a_failed_hook_is_marked() {
+    let mut stage = Stage::new(hooked(), vec![vec![whole(2, 1), whole(2, 1)]]);
+    stage.plan.runs[0].startcmd.clear();
+    stage.plan.settings.misc = vec![("hook_failure".into(), "warn".into())];
+    stage.hook_status = 3;
+    let order = stage.play().await.order();
+    let marked: Vec<_> = order.iter().filter(|e| e.starts_with("run ") || e.starts_with("after-failed")).collect();
+    let mark =
+        "after-failed-hook: rd=rd2 comes after a command that failed: endcmd failed on localhost: exit status 3: after";
+    assert_eq!(marked, ["run 0 rd1 UncontrolledMax", "run 1 rd2 UncontrolledMax", mark]);
+}
+
+// In real time: a paused clock would not wait for what is run here.
+#[tokio::test]
+async fn hooks_have_a_limit_where_one_is_given() {
+    let mut stage = Stage::new(hooked(), vec![vec![whole(2, 1), whole(2, 1)]]);
+    stage.plan.settings.misc = vec![("hook_limit".into(), "10m".into())];
+    let calls = stage.play().await.calls;
+    assert!(calls.contains(&"0 hook before within 600 s".to_owned()), "{calls:?}");
+}
+
+#[tokio::test]
+async fn a_hook_beyond_its_limit_is_killed() {
+    let mut stage = Stage::new(hooked(), vec![vec![whole(2, 1), whole(2, 1)]]);
+    stage.plan.settings.misc = vec![("hook_limit".into(), "1".into())];
+    stage.plan.settings.startcmd = vec![hook("sleep 300", None)];
+    let started = std::time::Instant::now();
+    let played = stage.play().await;
+    let expected =
+        "aborted Hook 0: startcmd failed on master: killed by a signal, or after 1 seconds (hook_limit): sleep 300";
+    assert_eq!(played.order().last().map(String::as_str), Some(expected));
+    assert!(started.elapsed().as_secs() < 150);
+}
+
+#[tokio::test(start_paused = true)]
+async fn commands_are_looked_for_before_the_first_run_and_not_run() {
+    let mut stage = Stage::new(hooked(), vec![vec![whole(2, 1), whole(2, 1)]]);
+    stage.plan.settings.endcmd = vec![hook("/nonexistent/flush --now", None)];
+    let played = stage.play().await;
+    let order = played.order();
+    let warning =
+        "hook-missing: startcmd=, endcmd=: on this machine there is no `/nonexistent/flush` that may be executed, yet";
+    let place = |text: &str| order.iter().position(|e| e.starts_with(text));
+    assert!(place(warning).is_some() && place(warning) < place("hook echo begin"), "{order:?}");
+    let looked = played.calls.iter().position(|call| call.starts_with("0 hook for p in after before; do "));
+    let run = played.calls.iter().position(|call| call == "0 hook before");
+    assert!(looked.is_some() && looked < run, "{:?}", played.calls);
+}

@@ -1,13 +1,13 @@
 //! Workers and hosts that are lost.
 
 use brunt_event::AbortCause;
-use brunt_plan::plan::{Plan, Rate};
-use brunt_plan::work::WorkerEvent;
+use brunt_plan::plan::{OnLoss, Plan, Rate};
+use brunt_plan::work::{Seek, WorkerEvent};
 
 use crate::link::LinkEvent;
 use crate::testing::{Script, Stage, drained, from, plan, run, seconds, stopped, workloads_of};
 
-fn two_hosts() -> Plan {
+pub(super) fn two_hosts() -> Plan {
     let mut two = plan(vec![run("rd1", Rate::Max, 9), run("rd2", Rate::Max, 9)]);
     let mut right = two.hosts[0].clone();
     right.label = "right".into();
@@ -30,8 +30,9 @@ async fn a_lost_host_ends_the_run_with_what_was_measured() {
         "interval 1 warmup: 15 in 1000 ms",
         "warmup done",
         "interval 2: 15 in 1000 ms",
-        "lost 1 broken pipe",
+        "lost 1 broken pipe (rd=rd1, in interval 3)",
         "interval 3: 10 in 1000 ms missing 1",
+        "partial: rd=rd1 is partial: its last complete interval is 2",
         "end WorkerLost complete=false intervals=3 errors=0",
         "aborted WorkerLost 0: Slave right-0 prematurely terminated. ",
     ];
@@ -45,11 +46,12 @@ async fn a_worker_that_cannot_go_on_is_lost() {
     let stage = Stage::new(plan(vec![run("rd1", Rate::Max, 9)]), vec![vec![Script { start, ..Script::default() }]]);
     let order = stage.play().await.order_of_runs();
     let expected = [
-        "lost 0 out of memory",
+        "lost 0 out of memory (rd=rd1, in interval 3)",
+        "partial: rd=rd1 is partial: its last complete interval is 2",
         "end WorkerLost complete=false intervals=2 errors=0",
         "aborted WorkerLost 0: Slave localhost-0 prematurely terminated. ",
     ];
-    assert_eq!(order[order.len() - 3..], expected);
+    assert_eq!(order[order.len() - 4..], expected);
 }
 
 #[tokio::test(start_paused = true)]
@@ -66,4 +68,95 @@ async fn a_worker_lost_between_runs_matters_when_it_has_work_again() {
     let expected = ["pausing 1", "lost 1 gone", "aborted WorkerLost 0: Slave right-0 prematurely terminated. "];
     assert_eq!(order[order.len() - 3..], expected);
     assert!(order.contains(&"end Elapsed complete=true intervals=9 errors=0".to_owned()));
+}
+
+/// Every run goes on without its lost workers.
+fn lenient() -> Plan {
+    let mut plan = two_hosts();
+    plan.settings.fleet.on_loss = OnLoss::Continue;
+    plan
+}
+
+fn whole(ops: u64) -> Script {
+    Script { start: [seconds(0, 1..=4, ops), vec![drained(0)]].concat(), ..Script::default() }
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_that_is_asked_for_it_goes_on_with_the_rest() {
+    let mut plan = lenient();
+    plan.runs.iter_mut().for_each(|run| run.elapsed = Some(4));
+    let right = Script {
+        start: [seconds(0, 1..=2, 5), vec![LinkEvent::Lost("broken pipe".into())]].concat(),
+        ..Script::default()
+    };
+    let played = Stage::new(plan, vec![vec![whole(10), whole(10)], vec![right, whole(5)]]).play().await;
+    let expected = [
+        "run 0 rd1 UncontrolledMax",
+        "interval 1 warmup: 15 in 1000 ms",
+        "warmup done",
+        "interval 2: 15 in 1000 ms",
+        "lost 1 broken pipe (rd=rd1, in interval 3)",
+        "workers-missing: on_worker_loss=continue: from interval 3 on the rows of rd=rd1 stand for 1 of 2 workers",
+        "interval 3: 10 in 1000 ms missing 1",
+        "interval 4: 10 in 1000 ms missing 1",
+        "workload done",
+        "workers done",
+        "end Elapsed complete=true intervals=4 errors=0",
+        "workers-missing: on_worker_loss=continue: rd=rd2 stands for 1 of 2 workers: right-0 is lost, and its part is not done by others",
+        "run 1 rd2 UncontrolledMax",
+        "interval 1 warmup: 10 in 1000 ms missing 1",
+        "warmup done",
+        "interval 2: 10 in 1000 ms missing 1",
+        "interval 3: 10 in 1000 ms missing 1",
+        "interval 4: 10 in 1000 ms missing 1",
+        "workload done",
+        "workers done",
+        "end Elapsed complete=true intervals=4 errors=0",
+        "aborted WorkerLost 0: on_worker_loss=continue: 1 of 2 workers were lost (right-0); the results since then are partial",
+    ];
+    assert_eq!(played.order_of_runs(), expected);
+    assert_eq!((played.outcome.abort, played.outcome.complete), (Some(AbortCause::WorkerLost), false));
+    let of_right = played.calls.iter().filter(|call| call.starts_with("1 prepare")).count();
+    assert_eq!(of_right, 1, "nothing is asked of a lost host");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_last_worker_ends_it_all_the_same() {
+    let lost = |ops| Script {
+        start: [seconds(0, 1..=2, ops), vec![LinkEvent::Lost("gone".into())]].concat(),
+        ..Script::default()
+    };
+    let played = Stage::new(lenient(), vec![vec![lost(10)], vec![lost(5)]]).play().await;
+    let order = played.order_of_runs();
+    let expected = [
+        "partial: rd=rd1 is partial: its last complete interval is 2",
+        "end WorkerLost complete=false intervals=2 errors=0",
+        "aborted WorkerLost 0: Slave right-0 prematurely terminated. ",
+    ];
+    assert_eq!(order[order.len() - 3..], expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn sequential_work_of_a_lost_worker_is_not_waited_for() {
+    let mut plan = lenient();
+    plan.runs.truncate(1);
+    workloads_of(&mut plan.runs[0])[0].seek = Seek::Eof;
+    plan.sds.push(crate::testing::sd("sd2", "/f2"));
+    plan.sds[1].lun.push(Some("/f2".into()));
+    workloads_of(&mut plan.runs[0])[0].sds = [0, 1].into();
+    // Streams are dealt over both hosts.
+    let ends = |sd: u32| {
+        let start = vec![crate::testing::sample(0, 1, 1000, &[(0, sd, 4)]), from(0, WorkerEvent::SequentialDone)];
+        stopped(start, vec![])
+    };
+    let right = Script {
+        start: vec![crate::testing::sample(0, 1, 1000, &[(0, 1, 4)]), LinkEvent::Lost("gone".into())],
+        ..Script::default()
+    };
+    let played = Stage::new(plan, vec![vec![ends(0)], vec![right]]).play().await;
+    let order = played.order_of_runs();
+    let missing = order.iter().find(|event| event.starts_with("workers-missing")).unwrap();
+    assert!(missing.ends_with("; what right-0 had still to do in sequence is not done by others"), "{missing}");
+    assert!(order.contains(&"sequential done".to_owned()), "{order:?}");
+    assert!(order.contains(&"end EndOfData complete=true intervals=1 errors=0".to_owned()), "{order:?}");
 }

@@ -1,23 +1,28 @@
-//! The link against an agent in this process that says what the test wants. The process that the link watches
-//! is `cat`, which ends when it is told.
+//! The link against an agent in this process that says what the test wants, over a pipe in memory.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use std::process::Stdio;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
+use brunt_plan::work::LunQuery;
+use brunt_proto::PROTOCOL;
 use brunt_proto::stdio::{Keepalive, channel};
 use brunt_proto::v1::agent_server::{Agent, AgentServer};
-use tokio::process::{ChildStdin, Command};
+use tokio::sync::watch;
 use tokio_stream::StreamExt;
 use tokio_stream::wrappers::ReceiverStream;
+use tonic::Request;
 use tonic::transport::Server;
-use tonic::{Request, Response};
 
 use super::*;
+use crate::dial::{Dialing, Ending};
+use crate::link::{HostLink, LinkError};
 
 /// An agent with answers made up in advance.
 struct Fake {
     protocol: u32,
+    version: String,
     /// One facts message for each query, and this many more.
     surplus: usize,
     events: Mutex<Option<mpsc::Receiver<Message>>>,
@@ -27,8 +32,8 @@ struct Fake {
 
 type Message = Result<v1::WorkerMessage, Status>;
 
-/// Ends process and stream when it is emptied.
-type Leash = Arc<Mutex<Option<(ChildStdin, mpsc::Sender<Message>)>>>;
+/// Ends the agent and its stream when it is emptied.
+type Leash = Arc<Mutex<Option<(watch::Sender<bool>, mpsc::Sender<Message>)>>>;
 
 type Answer<T> = Result<Response<T>, Status>;
 
@@ -37,12 +42,18 @@ impl Agent for Fake {
     type EventsStream = ReceiverStream<Message>;
 
     async fn hello(&self, _: Request<v1::HelloRequest>) -> Answer<v1::HelloReply> {
-        let (version, host_name) = ("9.8.7".into(), "lab7".into());
-        Ok(Response::new(v1::HelloReply { protocol: self.protocol, version, host_name, worker_pids: vec![1] }))
+        let (version, host_name) = (self.version.clone(), "lab7".into());
+        Ok(Response::new(v1::HelloReply {
+            protocol: self.protocol,
+            version,
+            host_name,
+            worker_pids: vec![1],
+            ..Default::default()
+        }))
     }
 
     async fn ping(&self, _: Request<v1::PingRequest>) -> Answer<v1::PingReply> {
-        Ok(Response::new(v1::PingReply {}))
+        Ok(Response::new(v1::PingReply::default()))
     }
 
     async fn inspect(&self, request: Request<v1::InspectRequest>) -> Answer<v1::InspectReply> {
@@ -94,50 +105,90 @@ struct Bench {
     delay_ns: Arc<AtomicU64>,
 }
 
+/// Leads to the agent once.
+#[derive(Debug)]
+struct Once {
+    channel: Mutex<Option<Channel>>,
+    alive: watch::Receiver<bool>,
+}
+
+impl Dial for Once {
+    fn dial(&self, _: Purpose, _: mpsc::Sender<String>) -> Dialing<'_> {
+        let channel = self.channel.lock().unwrap().take();
+        let dialed = channel.map(|channel| Dialed { channel, carrier: None });
+        Box::pin(async move { dialed.ok_or_else(|| DialError::Never("there is one only".into())) })
+    }
+
+    fn name(&self) -> String {
+        "memory".into()
+    }
+
+    fn agent_ended(&self) -> Ending<'_> {
+        let mut alive = self.alive.clone();
+        Box::pin(async move {
+            // The sender goes with the leash.
+            let _ = alive.wait_for(|alive| !alive).await;
+            Some("exit status 0".into())
+        })
+    }
+}
+
 async fn bench(protocol: u32, surplus: usize, messages: Vec<v1::WorkerMessage>) -> Bench {
+    versioned(protocol, env!("CARGO_PKG_VERSION"), surplus, messages).await
+}
+
+async fn versioned(protocol: u32, version: &str, surplus: usize, messages: Vec<v1::WorkerMessage>) -> Bench {
     let delay_ns = Arc::new(AtomicU64::new(0));
-    let mut child = Command::new("cat").stdin(Stdio::piped()).kill_on_drop(true).spawn().unwrap();
     let (out, messages_out) = mpsc::channel(16);
     for message in messages {
         out.try_send(Ok(message)).unwrap();
     }
-    let leash = Leash::new(Mutex::new(child.stdin.take().map(|stdin| (stdin, out))));
+    let (life, alive) = watch::channel(true);
+    let leash = Leash::new(Mutex::new(Some((life, out))));
     let (events, shared) = (Mutex::new(Some(messages_out)), (Arc::clone(&delay_ns), Arc::clone(&leash)));
-    let fake = Fake { protocol, surplus, events, delay_ns: shared.0, leash: shared.1 };
+    let version = version.to_owned();
+    let fake = Fake { protocol, version, surplus, events, delay_ns: shared.0, leash: shared.1 };
     let (near, far) = tokio::io::duplex(1 << 16);
     let incoming = tokio_stream::once(Ok::<_, std::io::Error>(far)).chain(tokio_stream::pending());
     tokio::spawn(Server::builder().add_service(AgentServer::new(fake)).serve_with_incoming(incoming));
     let channel = channel(near, Keepalive::default()).await.unwrap();
-    let (log, lines) = mpsc::channel(1);
-    drop(log);
     let (sender, events) = mpsc::channel(16);
-    let link = GrpcLink::prepare(5, "hosta", lines, sender).connect(Started { child, channel });
+    let dial = Box::new(Once { channel: Mutex::new(Some(channel)), alive });
+    let link = GrpcLink::over(
+        5,
+        Crew { label: "hosta".into(), workers: 1, cores: None, builds: Vec::new() },
+        dial,
+        Terms::NONE,
+        sender,
+    );
     Bench { link, events, leash, delay_ns }
 }
 
 fn message(event: Option<v1::worker_message::Event>) -> v1::WorkerMessage {
-    v1::WorkerMessage { worker: 2, event }
+    v1::WorkerMessage { worker: 2, seq: 1, event }
 }
 
 #[tokio::test]
-async fn another_protocol_is_refused_naming_both_sides() {
-    let bench = bench(PROTOCOL + 1, 0, Vec::new()).await;
-    let text = bench.link.hello().await.unwrap_err().to_string();
-    let version = env!("CARGO_PKG_VERSION");
-    let expected = format!(
-        "master and agent do not match: this is brunt {version} with protocol {PROTOCOL}, host hosta (lab7) has brunt \
-         9.8.7 with protocol {}; install the same version on both",
-        PROTOCOL + 1
-    );
-    assert_eq!(text, expected);
+async fn another_build_is_refused_naming_both_sides() {
+    let own = env!("CARGO_PKG_VERSION");
+    for (protocol, version) in [(PROTOCOL + 1, own), (PROTOCOL, "9.8.7")] {
+        let bench = versioned(protocol, version, 0, Vec::new()).await;
+        let text = bench.link.hello().await.unwrap_err().to_string();
+        let expected = format!(
+            "master and agent do not match: this is brunt {own} with protocol {PROTOCOL}, host hosta (lab7) has brunt \
+             {version} with protocol {protocol}; install the same version on both"
+        );
+        assert_eq!(text, expected);
+    }
 }
 
 #[tokio::test]
 async fn answers_are_told_from_silence() {
     let bench = bench(PROTOCOL, 0, Vec::new()).await;
+    bench.link.hello().await.unwrap();
     assert_eq!(bench.link.prepare(vec![None]).await, Err(LinkError::Refused("no memory for sd1".into())));
     assert_eq!(bench.link.stop(None).await, Err(LinkError::Broken("host hosta: it broke".into())));
-    let silence = bench.link.run_hook("true".into()).await.unwrap_err().to_string();
+    let silence = bench.link.run_hook("true".into(), None).await.unwrap_err().to_string();
     assert!(silence.starts_with("no answer from the agent: host hosta: "), "{silence}");
 }
 
@@ -152,8 +203,10 @@ async fn answers_must_fit_the_questions() {
         overwrite: false,
     };
     let fits = bench(PROTOCOL, 0, Vec::new()).await;
+    fits.link.hello().await.unwrap();
     assert_eq!(fits.link.inspect(vec![query.clone()]).await.unwrap().luns.len(), 1);
     let surplus = bench(PROTOCOL, 1, Vec::new()).await;
+    surplus.link.hello().await.unwrap();
     let text = surplus.link.inspect(vec![query]).await.unwrap_err().to_string();
     assert!(text.contains("field `luns` of message InspectReply is wrong"), "{text}");
 }
@@ -161,7 +214,10 @@ async fn answers_must_fit_the_questions() {
 #[tokio::test]
 async fn the_way_there_is_taken_off_the_delay() {
     let bench = bench(PROTOCOL, 0, Vec::new()).await;
-    bench.link.start(Duration::from_secs(3600)).await.unwrap();
+    bench.link.hello().await.unwrap();
+    let trip = bench.link.measure().await.unwrap();
+    let off = bench.link.start(Duration::from_secs(3600)).await.unwrap();
+    assert!(trip > Duration::ZERO && off < Duration::from_secs(60), "{trip:?} {off:?}");
     let delay = Duration::from_nanos(bench.delay_ns.load(Ordering::Relaxed));
     assert!(delay < Duration::from_secs(3600) && delay > Duration::from_secs(3500), "{delay:?}");
     bench.link.start(Duration::ZERO).await.unwrap();
@@ -183,11 +239,11 @@ async fn events_before_the_end_come_before_the_loss() {
 }
 
 #[tokio::test]
-async fn an_agent_that_ends_before_its_greeting_is_lost_too() {
-    let mut bench = bench(PROTOCOL, 0, Vec::new()).await;
-    *bench.leash.lock().unwrap() = None;
-    let lost = LinkEvent::Lost("the agent of host hosta has ended (exit status 0)".into());
-    assert_eq!(bench.events.recv().await, Some((5, lost)));
+async fn an_agent_that_is_not_greeted_is_not_called() {
+    let bench = bench(PROTOCOL, 0, Vec::new()).await;
+    let refused = LinkError::Refused("the agent has not been greeted".into());
+    assert_eq!(bench.link.stop(None).await, Err(refused));
+    bench.link.shutdown().await.unwrap();
 }
 
 #[tokio::test]

@@ -24,25 +24,41 @@ pub(crate) struct Drain {
     /// Seconds since the end of the run that were told.
     pub(crate) seconds: u64,
     limit: Duration,
+    /// Somebody who is away keeps the run from ending: nothing can be told of I/O then.
+    held: bool,
 }
 
 impl Drain {
     /// For a run that is planned to end so long after now, if it is.
     pub(crate) fn new(planned: Option<Duration>, limit: Duration) -> Self {
-        Self { from: planned.map(|p| Instant::now() + p + GRACE), seconds: 0, limit }
+        Self { from: planned.map(|p| Instant::now() + p + GRACE), seconds: 0, limit, held: false }
     }
 
     /// The run ends in so many seconds.
     pub(crate) fn begin(&mut self, seconds: u32) {
         let from = Instant::now() + Duration::from_secs(u64::from(seconds));
         if self.from.is_none_or(|f| from < f) {
-            *self = Self { from: Some(from), seconds: 0, limit: self.limit };
+            *self = Self { from: Some(from), seconds: 0, ..*self };
         }
+    }
+
+    /// Stands still while somebody is away. One who is back has some time to tell.
+    pub(crate) fn hold(&mut self, held: bool) {
+        let back = std::mem::replace(&mut self.held, held) && !held;
+        let soon = Instant::now() + GRACE;
+        if back && self.from.is_some_and(|from| from < soon) {
+            *self = Self { from: Some(soon), seconds: 0, ..*self };
+        }
+    }
+
+    /// Whether it stands still.
+    pub(crate) fn is_held(&self) -> bool {
+        self.held
     }
 
     /// When to look next.
     pub(crate) fn next_tick(&self) -> Option<Instant> {
-        Some(self.from? + Duration::from_secs(self.seconds + 1))
+        Some(self.from? + Duration::from_secs(self.seconds + 1)).filter(|_| !self.held)
     }
 }
 

@@ -27,7 +27,7 @@ pub(super) struct Findings {
     io_cpu: BTreeMap<usize, CpuTicks>,
     /// Of runs whose rate was asked for.
     pace: Option<Pace>,
-    /// Nothing of the pace can be told: work ends with its data, or an SD was taken out.
+    /// Nothing of the pace can be told: work ends with its data, or an SD or a worker is out.
     partial: bool,
     /// Time passes as the simulation says: no processor and no lateness is real.
     virtual_clock: bool,
@@ -54,8 +54,8 @@ impl Findings {
         self.devices.push((host, devices));
     }
 
-    /// An SD was taken out of the run.
-    pub(super) fn sd_dropped(&mut self) {
+    /// An SD was taken out of the run, or a worker was lost.
+    pub(super) fn lacks_some(&mut self) {
         self.partial = true;
     }
 

@@ -32,6 +32,14 @@ impl<L: HostLink> Run<'_, '_, L> {
         let complete = self.workload_done;
         let io_errors = self.errors.count();
         self.session.io_errors += io_errors;
+        if end == RunEnd::WorkerLost {
+            let (rd, last) = (&self.name, self.last_whole);
+            let text = match last {
+                0 => format!("rd={rd} is partial: no interval of it is complete"),
+                _ => format!("rd={rd} is partial: its last complete interval is {last}"),
+            };
+            self.session.notice(true, "partial", text);
+        }
         let times = self.totals.times(self.merger.late());
         let all = times.all.clone();
         self.session.emit(Event::RunEnded(Box::new(RunEnded {
@@ -47,6 +55,7 @@ impl<L: HostLink> Run<'_, '_, L> {
             worker_times: times.workers,
             totals: self.sd_totals(),
             io_errors,
+            start_skew_ns: std::mem::take(&mut self.start_skew_ns),
         })));
         if orderly {
             self.judge_run(&all);

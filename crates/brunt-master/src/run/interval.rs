@@ -8,7 +8,6 @@ use crate::idle::{Consequence, TooLong};
 use crate::link::HostLink;
 use crate::merge::Merged;
 use crate::run::Run;
-use crate::run::drain::ANSWER_LIMIT;
 use crate::session::{Halt, now_ms};
 
 impl<L: HostLink> Run<'_, '_, L> {
@@ -23,17 +22,6 @@ impl<L: HostLink> Run<'_, '_, L> {
         }
     }
 
-    /// Lets the workers begin an interval.
-    async fn grant(&mut self, interval: u32) {
-        let fleet = self.session.fleet;
-        let calls = self.hosts.iter().filter_map(|h| Some((*h, fleet.hosts.get(*h)?.link.grant(interval)))).collect();
-        for (h, result) in self.session.call_anyway(calls, ANSWER_LIMIT, false).await {
-            if let Err(error) = result {
-                tracing::warn!(host = h, %error, "grant was not answered");
-            }
-        }
-    }
-
     async fn interval_done(&mut self, interval: Merged) {
         let n = interval.number;
         let warmup = n <= self.warmup_intervals;
@@ -42,7 +30,10 @@ impl<L: HostLink> Run<'_, '_, L> {
         }
         self.elapsed_ns += interval.length_ns();
         let asked = self.poll_monitor(n);
-        let missing = self.missing_workers(n);
+        let missing = self.missing_workers(&interval);
+        if missing == 0 {
+            self.last_whole = n;
+        }
         let event = interval.event(self.number, warmup, missing, self.merger.shape());
         self.session.emit(Event::Interval(Box::new(event)));
         self.totals.add(&interval, warmup);
@@ -63,9 +54,12 @@ impl<L: HostLink> Run<'_, '_, L> {
         self.check_idle(&interval).await;
     }
 
-    fn missing_workers(&self, interval: u32) -> u32 {
+    /// Workers with work whose part an interval lacks: they were lost before it, or their sample of it was.
+    fn missing_workers(&self, interval: &Merged) -> u32 {
+        let lacks =
+            |w: usize| !interval.holds(w) && (self.session.lost[w] || self.merger.reported(w) > interval.number);
         let active = self.merger.shape().active.iter().enumerate();
-        active.filter(|(w, a)| **a && self.session.lost[*w] && self.merger.reported(*w) < interval).count() as u32
+        self.absent + active.filter(|(w, active)| **active && lacks(*w)).count() as u32
     }
 
     pub(super) fn say_workload_done(&mut self) {

@@ -18,8 +18,9 @@ use crate::monitor::Monitor;
 use crate::planned::{Numbers, max_text, planned_run};
 use crate::run::drain::{ANSWER_LIMIT, Drain};
 use crate::run::findings::Findings;
+use crate::run::orders::Orders;
 use crate::run::{EndOfData, Run, WorkerState};
-use crate::session::{Halt, Session, now_ms};
+use crate::session::{Halt, Patience, Session, now_ms};
 use crate::totals::Totals;
 
 /// What all runs of an execution share.
@@ -41,6 +42,8 @@ pub(crate) struct Dealt<'r> {
     /// I/Os per second, where it is a number.
     pub(crate) rate: f64,
     pub(crate) deal: Deal,
+    /// Workers that would have work and are lost: theirs is not in the deal.
+    pub(crate) absent: Vec<u32>,
 }
 
 impl Dealt<'_> {
@@ -88,6 +91,7 @@ fn worker_state(share: &Option<WorkerShare>) -> WorkerState {
     WorkerState {
         luns: share.targets.iter().map(|t| t.lun.clone()).collect(),
         end_of_data: share_ends(share).then_some(EndOfData::Ahead),
+        sequential: share.generators.iter().any(|g| !matches!(g.seek, Seek::Percent(p) if p >= 100.0)),
         outstanding: None,
     }
 }
@@ -103,25 +107,45 @@ impl<'s, L: HostLink> Session<'s, L> {
         dealt: &Dealt<'_>,
         longest_idle: &'r mut LongestIdle,
     ) -> Result<Run<'r, 's, L>, Halt> {
-        self.catch_up();
-        if let Some(lost) = dealt.shares().zip(&self.lost).position(|(share, lost)| share.is_some() && *lost) {
-            return Err(self.worker_lost(lost));
-        }
         self.plan_notices(&dealt.deal.notices);
         self.run_hooks("startcmd", &dealt.plan.startcmd, HookLevel::Run).await?;
-        self.prepare(dealt).await?;
-        let delay = self.rules.start_delay;
+        let mut failed = self.prepare(dealt).await?;
+        let prepared = |h: &usize| !failed.iter().any(|(host, _)| host == h);
+        let hosts: Vec<usize> = dealt.hosts().into_iter().filter(prepared).collect();
+        let delay = self.start_delay(&hosts).await?;
         let started = run_started(common, dealt, now_ms() + delay.as_millis() as i64);
         self.emit(Event::RunStarted(started));
+        self.remind_of_failed_hook(&dealt.plan.name);
         let fleet = self.fleet;
-        let starts = dealt.hosts().into_iter().filter_map(|h| Some((h, fleet.hosts.get(h)?.link.start(delay))));
+        let starts = hosts.into_iter().filter_map(|h| Some((h, fleet.hosts.get(h)?.link.start(delay))));
         // Not given up for an interrupt: what has started must be ended in order.
-        let answers = self.call_anyway(starts.collect(), ANSWER_LIMIT, true).await;
-        let failed = answers.into_iter().filter_map(|(h, answer)| Some((h, answer.err()?.to_string()))).collect();
-        Ok(Run { not_started: failed, ..self.running(common, dealt, longest_idle) })
+        let answers = self.call_anyway(starts.collect(), ANSWER_LIMIT, Patience::Full).await;
+        let mut skew = vec![None; if self.layout.hosts() > 1 { self.layout.hosts() } else { 0 }];
+        for (host, answer) in answers {
+            match answer {
+                Ok(off) => {
+                    if let Some(skew) = skew.get_mut(host) {
+                        *skew = Some(off.as_nanos() as u64);
+                    }
+                }
+                Err(error) => failed.push((host, error.to_string())),
+            }
+        }
+        self.returned.clear();
+        Ok(Run { not_started: failed, start_skew_ns: skew, ..self.running(common, dealt, longest_idle) })
     }
 
-    async fn prepare(&mut self, dealt: &Dealt<'_>) -> Result<(), Halt> {
+    /// Time from the call to the common start: long enough for the way to the farthest host.
+    async fn start_delay(&mut self, hosts: &[usize]) -> Result<Duration, Halt> {
+        let fleet = self.fleet;
+        let measures = hosts.iter().filter_map(|h| Some((*h, fleet.hosts.get(*h)?.link.measure()))).collect();
+        let trips = self.call(measures).await?;
+        let longest = trips.into_iter().filter_map(|(_, trip)| trip.ok()).max().unwrap_or_default();
+        Ok(self.rules.start_delay.max(longest * 2))
+    }
+
+    /// Hands the shares out. Hosts that were lost and without which the run goes on come back with their reason.
+    async fn prepare(&mut self, dealt: &Dealt<'_>) -> Result<Vec<(usize, String)>, Halt> {
         let (fleet, lockstep) = (self.fleet, dealt.in_lockstep());
         let prepares = dealt.hosts().into_iter().filter_map(|h| {
             let mut shares = dealt.deal.shares.get(h)?.clone();
@@ -130,17 +154,47 @@ impl<'s, L: HostLink> Session<'s, L> {
         });
         let answers = self.call(prepares.collect()).await?;
         self.catch_up();
+        let mut lost = Vec::new();
         for (host, answer) in answers {
             let label = self.layout.host_label(host);
-            let cause = match answer {
+            let (cause, error) = match answer {
                 Ok(()) => continue,
-                Err(LinkError::Refused(_)) => AbortCause::Setup,
-                Err(LinkError::Broken(_)) => AbortCause::WorkerLost,
+                Err(error @ LinkError::Refused(_)) => (AbortCause::Setup, error),
+                Err(error @ LinkError::Broken(_)) => (AbortCause::WorkerLost, error),
             };
-            let text = answer.err().map(|e| e.to_string()).unwrap_or_default();
-            return Err(Halt::abort(cause, format!("host={label}: {text}")));
+            if cause == AbortCause::WorkerLost && self.rules.goes_on_without_lost {
+                lost.push((host, error.to_string()));
+                continue;
+            }
+            return Err(Halt::abort(cause, format!("host={label}: {error}")));
         }
-        Ok(())
+        Ok(lost)
+    }
+
+    /// Takes the work of lost workers out of a deal, where the execution goes on without them.
+    ///
+    /// # Errors
+    /// A lost worker that has work in it, where it does not; or nobody else has.
+    pub(crate) fn without_lost(&mut self, rd: &str, deal: &mut Deal) -> Result<Vec<u32>, Halt> {
+        self.catch_up();
+        let shares = || deal.shares.iter().flatten().enumerate().filter(|(_, share)| share.is_some());
+        let (lost, living): (Vec<usize>, Vec<usize>) = shares().map(|(w, _)| w).partition(|w| self.lost[*w]);
+        let Some(first) = lost.first() else { return Ok(Vec::new()) };
+        if !self.rules.goes_on_without_lost || living.is_empty() {
+            return Err(self.worker_lost(*first));
+        }
+        self.went_on = true;
+        let labels: Vec<&str> = lost.iter().map(|w| self.layout.label(*w)).collect();
+        let text = format!(
+            "on_worker_loss=continue: rd={rd} stands for {} of {} workers: {} is lost, and its part is not done by others",
+            living.len(),
+            living.len() + lost.len(),
+            labels.join(", ")
+        );
+        self.notice(true, "workers-missing", text);
+        let shares = deal.shares.iter_mut().flatten().enumerate();
+        shares.filter(|(w, _)| lost.contains(w)).for_each(|(_, share)| *share = None);
+        Ok(lost.into_iter().map(|w| w as u32).collect())
     }
 
     fn running<'r>(
@@ -178,6 +232,10 @@ impl<'s, L: HostLink> Session<'s, L> {
             workload_done: false,
             not_started: Vec::new(),
             lockstep: dealt.in_lockstep(),
+            orders: Orders::default(),
+            absent: dealt.absent.len() as u32,
+            last_whole: 0,
+            start_skew_ns: Vec::new(),
             session: self,
         }
     }
@@ -242,11 +300,19 @@ fn run_started(common: &Common<'_>, dealt: &Dealt<'_>, start_ms: i64) -> RunStar
             })
             .collect(),
         sds: deal.sds.iter().filter_map(|sd| numbers.sds.get(*sd).copied().flatten()).collect(),
-        workers: dealt.shares().enumerate().filter(|(_, s)| s.is_some()).map(|(w, _)| w as u32).collect(),
+        workers: workers_with_work(dealt),
         uncontrolled: deal.uncontrolled,
         warmup_intervals: dealt.warmup_intervals(),
         start_ms,
     }
+}
+
+/// Also those that are lost: rows say how many of them they lack.
+fn workers_with_work(dealt: &Dealt<'_>) -> Vec<u32> {
+    let with_work = dealt.shares().enumerate().filter(|(_, share)| share.is_some()).map(|(w, _)| w as u32);
+    let mut workers: Vec<u32> = with_work.chain(dealt.absent.iter().copied()).collect();
+    workers.sort_unstable();
+    workers
 }
 
 fn requested(deal: &Deal) -> Requested {

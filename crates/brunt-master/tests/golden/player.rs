@@ -38,7 +38,7 @@ pub struct Player {
 impl HostLink for Player {
     async fn hello(&self) -> Result<HostHello, LinkError> {
         let worker_pids = (0..self.workers).map(|n| 100 + n).collect();
-        Ok(HostHello { version: "0".into(), host_name: "here".into(), worker_pids })
+        Ok(HostHello { version: "0".into(), host_name: "here".into(), worker_pids, other_build: None })
     }
 
     async fn inspect(&self, queries: Vec<LunQuery>) -> Result<HostFacts, LinkError> {
@@ -59,6 +59,8 @@ impl HostLink for Player {
             io_poll: false,
             refusals: vec![],
             warnings: vec![],
+            path: None,
+            trouble: None,
         };
         Ok(HostFacts { luns: queries.iter().map(facts).collect(), ..HostFacts::default() })
     }
@@ -68,13 +70,13 @@ impl HostLink for Player {
         Ok(())
     }
 
-    async fn start(&self, _delay: Duration) -> Result<(), LinkError> {
+    async fn start(&self, _delay: Duration) -> Result<Duration, LinkError> {
         for (worker, share) in self.shares.lock().unwrap().iter().enumerate() {
             if let Some(share) = share {
                 self.play(worker as u32, share);
             }
         }
-        Ok(())
+        Ok(Duration::ZERO)
     }
 
     async fn stop(&self, _after: Option<u32>) -> Result<(), LinkError> {
@@ -91,7 +93,7 @@ impl HostLink for Player {
         Ok(())
     }
 
-    async fn run_hook(&self, _command: String) -> Result<HookResult, LinkError> {
+    async fn run_hook(&self, _command: String, _limit: Option<Duration>) -> Result<HookResult, LinkError> {
         Ok(HookResult { status: Some(0), lines: vec![] })
     }
 

@@ -49,13 +49,19 @@ const ALL: &[(Section, &str, &str)] = &[
         Hd,
         "system",
         "A name that is this machine means a local child, whatever shell= says. Names are resolved when a host is reached, \
-         not while the file is read. Other machines are not in this version yet.",
+         not while the file is read.",
     ),
     (
         Hd,
         "shell",
         "rsh, also as the default, becomes ssh, and vdbench an agent with mutual TLS in place of a daemon that runs \
-         anybody's commands. Both come with remote hosts.",
+         anybody's commands.",
+    ),
+    (
+        Hd,
+        "vdbench",
+        "The folder of a program named brunt there, which is used as it is. Where there is none (the file may name an \
+         installation of Vdbench) a copy of the master's goes to a cache folder.",
     ),
     (
         Hd,

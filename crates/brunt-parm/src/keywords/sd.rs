@@ -12,7 +12,11 @@ const SOLARIS: &str = "it is for Solaris only";
 pub(super) const TABLE: &[Keyword] = &[
     kw("sd", Form::Name, "name of the storage").exact(),
     kw("host", Form::Hosts, "hosts that have this storage; before each lun= when their names differ").or(&["hd"]),
-    kw("lun", Form::Path, "device or file; sim:NAME is a simulated device"),
+    kw(
+        "lun",
+        Form::Path,
+        "device or file; wwn:, wwid:, nguid: or dm: and what it is, to find it on each host; sim:NAME is a simulated device",
+    ),
     kw("count", Form::Special("(start,n)"), "makes n SDs, numbered in name and lun"),
     kw("size", Form::Special("bytes | (bytes,divisor)"), "size to use; absent: the real size"),
     kw("threads", Form::Special("n | (n,divisor)"), "outstanding I/Os at most").default("8"),

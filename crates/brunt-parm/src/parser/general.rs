@@ -245,7 +245,7 @@ fn bounds(items: &[Item], problems: &mut Problems) -> Option<Vec<u64>> {
 
 /// `misc=(key=value,…)`: unknown keys warn.
 fn misc(value: Value<'_>, list: &mut Vec<(Spanned<String>, Spanned<String>)>, problems: &mut Problems) {
-    const KEYS: [&str; 16] = [
+    const KEYS: [&str; 17] = [
         "engine",
         "cpus",
         "cpu_latency",
@@ -256,6 +256,7 @@ fn misc(value: Value<'_>, list: &mut Vec<(Spanned<String>, Spanned<String>)>, pr
         "retry",
         "on_worker_loss",
         "hook_failure",
+        "hook_limit",
         "allow_in_use",
         "overwrite",
         "identity",

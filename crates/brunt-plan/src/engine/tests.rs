@@ -21,6 +21,8 @@ fn lun(kind: LunKind, nowait: Option<bool>, allocated: Option<bool>) -> LunFacts
         io_poll: false,
         refusals: Vec::new(),
         warnings: Vec::new(),
+        path: None,
+        trouble: None,
     }
 }
 

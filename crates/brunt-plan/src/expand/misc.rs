@@ -1,4 +1,4 @@
-//! `misc=(key=value,…)`: which keys there are, and what those of the engine say (`docs/vdbench/decisions.md`).
+//! `misc=(key=value,…)`: which keys there are, and what those of the engine and the fleet say (`docs/vdbench/decisions.md`).
 
 use brunt_parm::{Diag, Spanned};
 
@@ -6,33 +6,45 @@ use super::log::Log;
 use super::names::nearest;
 use super::sds::Sds;
 use crate::engine::Asked;
+use crate::plan::{FleetRules, OnLoss};
 use crate::sim;
 use crate::work::{Conduct, Stamps, Wait};
 
 /// All keys, without those of simulated devices.
-const KEYS: [&str; 10] = [
+const KEYS: [&str; 15] = [
     "engine",
     "wait",
     "stamps",
     "cpu_latency",
     "cpus",
     "drain",
+    "lease",
+    "retry",
+    "on_worker_loss",
     "hook_failure",
+    "hook_limit",
     "allow_in_use",
     "overwrite",
     "identity",
+    "become",
 ];
 /// Keys that later versions will follow. A file may have them already.
-const LATER_KEYS: [&str; 5] = ["lease", "retry", "on_worker_loss", "become", "array_cache"];
+const LATER_KEYS: [&str; 1] = ["array_cache"];
 
 /// The longest latency that `/dev/cpu_dma_latency` takes, µs: "no limit" in `include/linux/pm_qos.h`.
 const LONGEST_LATENCY_US: u32 = 2_000_000_000;
 
-/// What `misc=` says about the engine. Of a key that comes twice the last one counts.
+/// The longest lease, seconds: a day.
+const LONGEST_LEASE_S: u32 = 86_400;
+/// A host that does not answer a hundred times is not there.
+const MOST_RETRIES: u32 = 100;
+
+/// What `misc=` says about the engine and the fleet. Of a key that comes twice the last one counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Manners {
     pub(crate) engine: Asked,
     pub(crate) conduct: Conduct,
+    pub(crate) fleet: FleetRules,
 }
 
 /// Checks all keys and values.
@@ -55,7 +67,7 @@ pub(crate) fn read(list: &[(Spanned<String>, Spanned<String>)], sds: &Sds, log: 
 }
 
 impl Manners {
-    /// Whether the key is one of the engine's.
+    /// Whether the key is one of the engine's or the fleet's.
     ///
     /// # Errors
     /// The values that it takes.
@@ -83,6 +95,22 @@ impl Manners {
                 let us = us.ok_or("a whole number of microseconds from 0 to 2000000000")?;
                 self.conduct.cpu_latency_us = Some(us);
             }
+            "lease" => {
+                let seconds = seconds(value).filter(|s| *s <= LONGEST_LEASE_S);
+                self.fleet.lease_s =
+                    Some(seconds.ok_or("a time of whole seconds up to a day (30, 30s, 2m, 1h), or 0")?);
+            }
+            "retry" => {
+                let times = value.parse().ok().filter(|times| *times <= MOST_RETRIES);
+                self.fleet.retry = Some(times.ok_or("a whole number from 0 to 100")?);
+            }
+            "on_worker_loss" => {
+                self.fleet.on_loss = match value {
+                    "stop" => OnLoss::Stop,
+                    "continue" => OnLoss::Continue,
+                    _ => return Err("stop or continue"),
+                }
+            }
             _ => return Ok(false),
         }
         Ok(true)
@@ -104,10 +132,28 @@ pub(crate) fn cores(list: &[(Spanned<String>, Spanned<String>)]) -> Option<Spann
     Some(Spanned { value, span: first.span })
 }
 
+/// A time as values of `misc=` have it, in seconds: a number that may have a unit, s, m or h.
+pub fn seconds(text: &str) -> Option<u32> {
+    let unit = |letter| match letter {
+        's' => Some(1),
+        'm' => Some(60),
+        'h' => Some(3_600),
+        _ => None,
+    };
+    let (number, unit) = match text.chars().next_back().and_then(unit) {
+        Some(unit) => (text.get(..text.len() - 1)?, unit),
+        None => (text, 1),
+    };
+    number.parse::<u32>().ok()?.checked_mul(unit)
+}
+
 fn check(key: &Spanned<String>, value: &Spanned<String>, sds: &Sds, log: &mut Log) {
     match key.value.as_str() {
         "identity" if !matches!(value.value.as_str(), "warn" | "error") => {
             log.push(Diag::error("misc-value", "identity= is warn or error", value.span));
+        }
+        "become" if value.value.trim().is_empty() => {
+            log.push(Diag::error("misc-value", "become= is a command, such as \"sudo -n\"", value.span));
         }
         "hook_failure" if !matches!(value.value.as_str(), "warn" | "error") => {
             log.push(Diag::error("misc-value", "hook_failure= is warn or error", value.span));

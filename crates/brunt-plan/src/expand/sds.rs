@@ -10,6 +10,7 @@ use super::flags;
 use super::hosts::Hosts;
 use super::log::Log;
 use super::names::Names;
+use crate::identity;
 use crate::plan::Sd;
 
 /// Threads of an SD that says nothing (`docs/vdbench/raw.md` §5).
@@ -42,6 +43,7 @@ impl Sds {
     fn add(&mut self, def: &SdDef, hosts: &Hosts, places: &mut HashMap<usize, Span>, log: &mut Log) {
         let Some(name) = &def.name else { return };
         note_unsupported(def, log);
+        check_identities(def, log);
         // Without paths it is known all the same, so that its users are not called wrong too.
         let luns = luns_by_host(def, name, hosts, log).unwrap_or_else(|| vec![None; hosts.list.len()]);
         let template = template(def, name, log);
@@ -86,6 +88,16 @@ fn note_unsupported(def: &SdDef, log: &mut Log) {
     for setting in &def.other {
         if setting.keyword.starts_with("dedup") {
             log.unsupported(Some(setting.span), format!("{}= on an SD is not run by this version", setting.keyword));
+        }
+    }
+}
+
+/// Luns that are asked for by what they are must say something that a device can be.
+fn check_identities(def: &SdDef, log: &mut Log) {
+    for lun in &def.luns {
+        if let Some(Err(form)) = identity::wanted(&lun.value) {
+            let message = format!("lun=`{}` names no device", lun.value);
+            log.push(Diag::error("lun-identity", message, lun.span).help(format!("write {form}, or a path")));
         }
     }
 }

@@ -42,6 +42,7 @@ pub(crate) fn expand(file: &ParmFile, options: &Options, sds: &Sds, log: &mut Lo
         misc: general.misc.iter().map(|(k, v)| (k.value.clone(), v.value.clone())).collect(),
         engine: options.engine.unwrap_or(manners.engine),
         conduct: manners.conduct,
+        fleet: manners.fleet,
         seed: options.seed,
         unsupported: Vec::new(),
     }

@@ -6,7 +6,7 @@ use super::{Lun, Nature, SetupNotice, SetupProblem, Sighting, notices};
 use crate::deal::{shares, threads};
 use crate::engine::{Asked, Choice, Need, Why, choose};
 use crate::plan::{Plan, Rate, Run, RunKind, Workload};
-use crate::work::{Backend, EngineSupport, LunKind};
+use crate::work::{Backend, EngineSupport, HostTraits, LunKind};
 
 /// Most lanes that an SD has on a host.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -34,8 +34,8 @@ pub(crate) struct Known<'a> {
     pub(crate) luns: &'a [Option<Lun>],
     /// By SD: what the hosts say.
     pub(crate) by_sd: &'a [Vec<Sighting<'a>>],
-    /// By host; one that is not there has all.
-    pub(crate) support: &'a [EngineSupport],
+    /// By host; one that is not there has all back ends.
+    pub(crate) hosts: &'a [HostTraits],
 }
 
 /// Chooses for all SDs that are used, and warns of devices that take fewer I/Os at once than they are given.
@@ -44,7 +44,7 @@ pub(crate) fn choose_all(
     problems: &mut Vec<SetupProblem>,
     notices: &mut Vec<SetupNotice>,
 ) -> Vec<Vec<Option<Choice>>> {
-    let Known { plan, luns, by_sd, support } = known;
+    let Known { plan, luns, by_sd, hosts } = known;
     let demand = Demand::of(plan, luns);
     let asked = plan.settings.engine;
     let whole = EngineSupport::default();
@@ -60,7 +60,8 @@ pub(crate) fn choose_all(
             let lanes = demand.lanes.get(&(at, seen.host)).copied().unwrap_or_default();
             let made = seen.facts.kind == LunKind::File && seen.facts.size < lun.size;
             let need = Need { direct: !demand.cached[at], lanes: lanes.worker, paced: demand.paced[at], made };
-            match choose(seen.facts, need, support.get(seen.host).unwrap_or(&whole), asked) {
+            let support = hosts.get(seen.host).map_or(&whole, |traits| &traits.engines);
+            match choose(seen.facts, need, support, asked) {
                 Ok(choice) => engines[at][seen.host] = Some(choice),
                 Err(unavailable) => {
                     let (sd, host) = (&plan.sds[at], &plan.hosts[seen.host].label);

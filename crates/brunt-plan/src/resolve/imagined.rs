@@ -34,6 +34,7 @@ pub(crate) fn of_sd(plan: &Plan, at: usize, usage: SdUse, sightings: &[Sighting]
     Ok(Lun {
         nature,
         size,
+        smallest: None,
         largest: usage.largest,
         written: usage.written,
         read: usage.read,

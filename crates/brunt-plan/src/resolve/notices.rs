@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use super::machines::Machines;
 use super::{Nature, Resolved, SetupNotice};
 use crate::deal::{area, shares};
 use crate::engine::Asked;
@@ -18,7 +19,7 @@ struct Found {
 }
 
 /// Adds notices about page caches, direct I/O and heads of raw devices (`docs/vdbench/decisions.md`).
-pub(crate) fn add(resolved: &mut Resolved) {
+pub(crate) fn add(resolved: &mut Resolved, machines: &Machines) {
     if resolved.plan.settings.engine == Asked::Null {
         let text = "engine=null: no device is touched; every number of this execution is what the engine itself takes";
         resolved.notices.push(SetupNotice { warning: true, code: "engine-null", text: text.to_owned() });
@@ -37,7 +38,7 @@ pub(crate) fn add(resolved: &mut Resolved) {
             }
         }
     }
-    let notices = words(resolved, &found);
+    let notices = words(resolved, machines, &found);
     resolved.notices.extend(notices);
 }
 
@@ -73,7 +74,7 @@ fn number(flag: OpenFlag) -> i64 {
     }
 }
 
-fn words(resolved: &Resolved, found: &Found) -> Vec<SetupNotice> {
+fn words(resolved: &Resolved, machines: &Machines, found: &Found) -> Vec<SetupNotice> {
     let mut notices = Vec::new();
     if !found.cached.is_empty() {
         notices.push(SetupNotice {
@@ -95,7 +96,7 @@ fn words(resolved: &Resolved, found: &Found) -> Vec<SetupNotice> {
             ),
         });
     }
-    notices.extend(formats_on_one_host(resolved));
+    notices.extend(formats_on_one_host(resolved, machines));
     for (bytes, sds) in &found.heads {
         notices.push(SetupNotice {
             warning: false,
@@ -111,12 +112,12 @@ fn words(resolved: &Resolved, found: &Found) -> Vec<SetupNotice> {
 }
 
 /// A file that several machines miss is made on one of them only, since an SD is one storage that all its hosts see.
-fn formats_on_one_host(resolved: &Resolved) -> Option<SetupNotice> {
-    let system = |host: usize| resolved.plan.hosts[host].system.as_str();
-    let mut first: BTreeMap<usize, &str> = BTreeMap::new();
+fn formats_on_one_host(resolved: &Resolved, machines: &Machines) -> Option<SetupNotice> {
+    let mut first: BTreeMap<usize, usize> = BTreeMap::new();
     let mut several = BTreeSet::new();
     for need in &resolved.formats {
-        if *first.entry(need.sd).or_insert_with(|| system(need.host)) != system(need.host) {
+        let machine = machines.of(need.host);
+        if *first.entry(need.sd).or_insert(machine) != machine {
             several.insert(need.sd);
         }
     }

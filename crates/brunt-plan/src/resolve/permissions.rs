@@ -1,26 +1,29 @@
 //! Whether luns may be read and written: permissions and safety rules.
 
-use super::lun::Lun;
+use super::lun::unusable;
+use super::usage::SdUse;
 use super::{SetupNotice, SetupProblem, Sighting};
 use crate::plan::Plan;
 use crate::work::LunKind;
 
-/// Checks one SD on all its hosts. Safety rules count only for luns that are written.
+/// Checks one SD on all its hosts. Safety rules count only for luns that are written; one that is not there at all is
+/// told already.
 pub(crate) fn check(
     plan: &Plan,
     at: usize,
-    lun: &Lun,
+    usage: SdUse,
+    formatted: bool,
     sightings: &[Sighting],
     problems: &mut Vec<SetupProblem>,
     notices: &mut Vec<SetupNotice>,
 ) {
     let sd = &plan.sds[at];
-    let writes = lun.written || lun.format_from.is_some();
-    for seen in sightings {
+    let writes = usage.written || formatted;
+    for seen in sightings.iter().filter(|seen| unusable(plan, sd, seen).is_none()) {
         let host = &plan.hosts[seen.host].label;
         let facts = seen.facts;
         let missing = facts.kind == LunKind::Missing;
-        if !missing && lun.read && !facts.readable {
+        if !missing && usage.read && !facts.readable {
             let text = format!("sd={}: no permission to read lun={} on host={host}", sd.name, seen.lun);
             problems.push(SetupProblem::setup(text, sd.span));
         }

@@ -35,7 +35,8 @@ pub(crate) fn check(resolved: &Resolved) -> Vec<SetupProblem> {
                 if let Some(lun) = &resolved.luns[*at]
                     && let Err(why) = shares::reach(run, workload, sd, lun)
                 {
-                    problems.push(shares::no_room(&run.name, sd, &why));
+                    let place = lun.smallest.as_ref().map_or_else(String::new, |place| format!(" ({place})"));
+                    problems.push(shares::no_room(&run.name, sd, &format!("{why}{place}")));
                 }
             }
         }

@@ -166,7 +166,7 @@ fn what_is_no_storage_is_refused() {
     Setup: sd=pipe: lun=/p is neither a file nor a device on host=localhost
     Setup: sd=new: lun=/dev/nvme9n9 does not exist on host=localhost; devices are never created
     Setup: sd=none: lun=/f/x does not exist on host=localhost and has no size=; add size= to have it created
-    Setup: sd=empty: lun=/f/e has no size; add size=
+    Setup: sd=empty: lun=/f/e on host=localhost has no size; add size=
     ");
 }
 
@@ -174,7 +174,7 @@ fn what_is_no_storage_is_refused() {
 fn hosts_must_see_the_same() {
     let parms = on_two_hosts(one(sd("sd1", "/dev/x"), wd("wd1", &["sd1"])));
     let sizes = refused(&parms, |host, q| facts(q, LunKind::Block, 1 << (20 + host)));
-    insta::assert_snapshot!(text(&sizes), @"Setup: sd=sd1: its luns must be equal on all hosts, but lun=/dev/x on host=a and lun=/dev/x on host=b are not: one has 1048576 bytes, the other 2097152");
+    insta::assert_snapshot!(text(&sizes), @"Setup: sd=sd1: its luns must be equal on all hosts, but lun=/dev/x on host=a and lun=/dev/x on host=b are not: one has 1048576 bytes, the other 2097152; with size= all use as much as that says");
     let kinds = refused(&parms, |host, q| facts(q, [LunKind::Block, LunKind::File][host], 1 << 20));
     insta::assert_snapshot!(text(&kinds), @"Setup: sd=sd1: its luns must be equal on all hosts, but lun=/dev/x on host=a and lun=/dev/x on host=b are not: one is a device, the other is not");
     let parms = on_two_hosts(one(sized("sd1", 1 << 20), wd("wd1", &["sd1"])));
@@ -217,7 +217,7 @@ fn one_device_is_one_sd() {
     let same = |kind| {
         move |_: usize, q: &LunQuery| LunFacts { identity: Some("naa.1".to_owned()), ..facts(q, kind, 16 << 20) }
     };
-    insta::assert_snapshot!(text(&refused(&pair, same(LunKind::Block))), @"Safety: sd=sd1 and sd=sd2 are one device (naa.1), perhaps two paths to it; misc=(identity=warn) allows it");
+    insta::assert_snapshot!(text(&refused(&pair, same(LunKind::Block))), @"Safety: sd=sd1 (lun=/dev/x on host=localhost) and sd=sd2 (lun=/dev/y on host=localhost) are one device, naa.1, perhaps two paths to it; misc=(identity=warn) allows it");
 
     let two = on_two_hosts(one(sd("sd1", "/dev/x"), wd("wd1", &["sd1"])));
     let by_host = |host: usize, q: &LunQuery| LunFacts {

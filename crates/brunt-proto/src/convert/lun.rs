@@ -1,5 +1,6 @@
-//! [`LunQuery`] and [`LunFacts`].
+//! [`LunQuery`], [`LunFacts`] and what belongs to them.
 
+use brunt_plan::devices::ListedDevice;
 use brunt_plan::work::{EngineSupport, LunFacts, LunKind, LunQuery};
 
 use crate::error::WireError;
@@ -75,6 +76,8 @@ impl From<LunFacts> for v1::LunFacts {
             io_poll: facts.io_poll,
             refusals: facts.refusals,
             warnings: facts.warnings,
+            path: facts.path,
+            trouble: facts.trouble,
         }
     }
 }
@@ -98,6 +101,8 @@ impl TryFrom<v1::LunFacts> for LunFacts {
             io_poll: facts.io_poll,
             refusals: facts.refusals,
             warnings: facts.warnings,
+            path: facts.path,
+            trouble: facts.trouble,
         })
     }
 }
@@ -111,5 +116,19 @@ impl From<EngineSupport> for v1::EngineSupport {
 impl From<v1::EngineSupport> for EngineSupport {
     fn from(engines: v1::EngineSupport) -> Self {
         Self { no_aio: engines.no_aio, no_uring: engines.no_uring }
+    }
+}
+
+impl From<ListedDevice> for v1::ListedDevice {
+    fn from(device: ListedDevice) -> Self {
+        let ListedDevice { path, size, identity, model, driver, block_size, parts, uses } = device;
+        Self { path, size, identity, model, driver, block_size, parts, uses }
+    }
+}
+
+impl From<v1::ListedDevice> for ListedDevice {
+    fn from(device: v1::ListedDevice) -> Self {
+        let v1::ListedDevice { path, size, identity, model, driver, block_size, parts, uses } = device;
+        Self { path, size, identity, model, driver, block_size, parts, uses }
     }
 }

@@ -158,6 +158,7 @@ impl Stream {
                 .map(|sd| done(intervals.iter().flat_map(|m| &m.ios).filter(|io| io.sd == sd)))
                 .collect(),
             io_errors: 0,
+            start_skew_ns: Vec::new(),
         };
         self.push(Event::RunEnded(Box::new(ended)));
     }

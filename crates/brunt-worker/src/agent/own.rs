@@ -156,7 +156,10 @@ impl OwnWorker {
                 *stage = Stage::Running(work.start(at), timed);
                 Ok(())
             }
-            Stage::Spared => Ok(()),
+            Stage::Spared => {
+                *stage = Stage::Spared;
+                Ok(())
+            }
             other => {
                 *stage = other;
                 Err(format!("worker {} has no work that is ready", self.label))
@@ -257,7 +260,7 @@ async fn join(stage: &Mutex<Stage>) {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod tests {
-    use super::super::relay::Outgoing;
+    use super::super::outbox::{Outbox, Reader};
     use super::*;
     use crate::engine_link::LaneEngine;
     use brunt_plan::work::{Area, Arrivals, Backend, Conduct, Control, Generator, Seek, SimSpec, Target, Xfer};
@@ -324,13 +327,14 @@ mod tests {
         }
     }
 
-    fn worker() -> (OwnWorker, Outgoing) {
-        let (relay, outgoing) = Relay::new();
-        (OwnWorker::new(0, "hosta-0".into(), Arc::new(LaneEngine::default()), relay), outgoing)
+    fn worker() -> (OwnWorker, Reader) {
+        let outbox = Outbox::default();
+        let relay = Relay::new(outbox.clone(), || {});
+        (OwnWorker::new(0, "hosta-0".into(), Arc::new(LaneEngine::default()), relay), outbox.reader(0))
     }
 
-    async fn event(outgoing: &mut Outgoing) -> WorkerEvent {
-        match <(u32, Report)>::try_from(outgoing.recv().await.unwrap().unwrap()).unwrap() {
+    async fn event(outgoing: &mut Reader) -> WorkerEvent {
+        match <(u32, Report)>::try_from(outgoing.next().await.unwrap()).unwrap() {
             (0, Report::Event(event)) => event,
             other => panic!("{other:?}"),
         }
@@ -373,7 +377,7 @@ mod tests {
         worker.end(Duration::from_secs(30)).await;
         assert!(!*worker.busy.borrow());
         let mut last = event(&mut outgoing).await;
-        while let Ok(Some(message)) = outgoing.try_recv() {
+        while let Some(message) = outgoing.try_next() {
             let (_, report) = message.try_into().unwrap();
             match report {
                 Report::Event(event) => last = event,

@@ -26,6 +26,8 @@ pub struct ProcessWorker {
     client: AgentClient<Channel>,
     /// Set when the end of the process is no surprise.
     ending: Arc<AtomicBool>,
+    /// Set when the process has ended, which its events have told: what goes to all workers passes it by.
+    gone: Arc<AtomicBool>,
     watcher: Mutex<Option<Watcher>>,
 }
 
@@ -60,17 +62,23 @@ impl ProcessWorker {
         let mut client = AgentClient::new(started.channel)
             .max_decoding_message_size(MAX_MESSAGE)
             .max_encoding_message_size(MAX_MESSAGE);
-        let hello = v1::HelloRequest { protocol: PROTOCOL, version: env!("CARGO_PKG_VERSION").to_owned() };
+        let hello = v1::HelloRequest {
+            protocol: PROTOCOL,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            ..Default::default()
+        };
         let reply = client.hello(hello).await.map_err(|status| failed(reason(status)))?.into_inner();
-        let events = client.events(v1::EventsRequest {}).await.map_err(|status| failed(reason(status)))?;
+        let events = client.events(v1::EventsRequest { after: 0 }).await.map_err(|status| failed(reason(status)))?;
         let pid = reply.worker_pids.first().copied().ok_or_else(|| failed("it has no worker".to_owned()))?;
 
         let ending = Arc::new(AtomicBool::new(false));
         let (alive, dropped) = oneshot::channel();
-        let watch = Watch { number, label: label.clone(), pid, relay, ending: Arc::clone(&ending) };
+        let gone = Arc::new(AtomicBool::new(false));
+        let (is_ending, is_gone) = (Arc::clone(&ending), Arc::clone(&gone));
+        let watch = Watch { number, label: label.clone(), pid, relay, ending: is_ending, gone: is_gone };
         let watcher = tokio::spawn(watch.run(started.child, log_end, events.into_inner(), dropped));
         let watcher = Mutex::new(Some(Watcher { task: watcher, _alive: alive }));
-        Ok(Self { label, pid, client, ending, watcher })
+        Ok(Self { label, pid, client, ending, gone, watcher })
     }
 
     /// Process number.
@@ -80,32 +88,47 @@ impl ProcessWorker {
 
     /// Hands over a share with its cores.
     pub async fn prepare(&self, slot: v1::WorkerSlot) -> Result<(), String> {
+        if slot.share.is_none() && self.is_gone() {
+            return Ok(());
+        }
         let workers = vec![slot];
-        let result = self.client.clone().prepare(v1::PrepareRequest { workers, witness: false }).await;
+        let result = self.client.clone().prepare(v1::PrepareRequest { workers, witness: false, lease_ms: 0 }).await;
         result.map(drop).map_err(|status| self.failed(status))
     }
 
     /// Starts what is ready at an instant of `CLOCK_MONOTONIC`, nanoseconds.
-    pub async fn start_at(&self, monotonic_ns: u64) -> Result<(), String> {
+    pub async fn start_at(&self, run_id: u32, monotonic_ns: u64) -> Result<(), String> {
+        if self.is_gone() {
+            return Ok(());
+        }
         let when = Some(v1::start_request::When::MonotonicNs(monotonic_ns));
-        let result = self.client.clone().start(v1::StartRequest { when }).await;
+        let result = self.client.clone().start(v1::StartRequest { when, run_id }).await;
         result.map(drop).map_err(|status| self.failed(status))
     }
 
     /// Ends the work.
     pub async fn stop(&self, after_interval: Option<u32>) -> Result<(), String> {
+        if self.is_gone() {
+            return Ok(());
+        }
         let result = self.client.clone().stop(v1::StopRequest { after_interval }).await;
         result.map(drop).map_err(|status| self.failed(status))
     }
 
     /// Lets work in lockstep begin an interval.
     pub async fn grant(&self, interval: u32) -> Result<(), String> {
+        if self.is_gone() {
+            return Ok(());
+        }
         let result = self.client.clone().grant(v1::GrantRequest { interval }).await;
         result.map(drop).map_err(|status| self.failed(status))
     }
 
     /// Starts no more I/O to an SD.
     pub async fn drop_sd(&self, sd: u32) -> Result<(), String> {
+        if self.is_gone() {
+            return Ok(());
+        }
         let result = self.client.clone().drop_sd(v1::DropSdRequest { sd }).await;
         result.map(drop).map_err(|status| self.failed(status))
     }
@@ -122,6 +145,10 @@ impl ProcessWorker {
             let _ = (&mut watcher.task).await;
         };
         let _ = tokio::time::timeout(END_LIMIT, goodbye).await;
+    }
+
+    fn is_gone(&self) -> bool {
+        self.gone.load(Ordering::Relaxed)
     }
 
     fn failed(&self, status: Status) -> String {
@@ -151,6 +178,7 @@ struct Watch {
     pid: u32,
     relay: Relay,
     ending: Arc<AtomicBool>,
+    gone: Arc<AtomicBool>,
 }
 
 impl Watch {
@@ -183,6 +211,7 @@ impl Watch {
                 "its stream broke and it had to be killed".to_owned()
             }
         };
+        self.gone.store(true, Ordering::Relaxed);
         // What it leaves running may keep its standard error open.
         let _ = tokio::time::timeout(Duration::from_secs(1), log).await;
         if !self.ending.load(Ordering::Relaxed) {

@@ -4,30 +4,44 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use brunt_plan::work::WorkerEvent;
-use brunt_proto::v1::{WorkerMessage, worker_message::Event};
-use tokio::sync::mpsc;
+use brunt_proto::v1::worker_message::Event;
 
 use super::cpu::{CpuMeter, IoMeter};
+use super::outbox::Outbox;
 use super::witness::Witness;
 
-/// What goes out; `None` ends the stream.
-pub type Outgoing = mpsc::UnboundedReceiver<Option<WorkerMessage>>;
-
-/// Takes what workers report, in order for each worker. The queue behind it has no bound: what may pile up
-/// is bounded by what an engine reports per interval.
-#[derive(Debug, Clone)]
+/// Takes what workers report, in order for each worker.
+#[derive(Clone)]
 pub struct Relay {
-    out: mpsc::UnboundedSender<Option<WorkerMessage>>,
+    out: Outbox,
     cpu: Arc<Mutex<CpuMeter>>,
     io_cpu: Arc<Mutex<IoMeter>>,
     witness: Arc<Mutex<Witness>>,
+    runs: Arc<Mutex<Runs>>,
+    run_over: Arc<dyn Fn() + Send + Sync>,
+}
+
+/// Where the runs are.
+#[derive(Debug, Default)]
+struct Runs {
+    /// Workers that have not drained.
+    active: usize,
+    /// Runs that all workers have drained.
+    over: u64,
 }
 
 impl Relay {
-    /// Makes a relay and its far end.
-    pub fn new() -> (Self, Outgoing) {
-        let (out, outgoing) = mpsc::unbounded_channel();
-        (Self { out, cpu: Arc::default(), io_cpu: Arc::default(), witness: Arc::default() }, outgoing)
+    /// Makes a relay to `out`. `run_over` is called when the last worker of a run has drained, before the client hears
+    /// of it.
+    pub fn new(out: Outbox, run_over: impl Fn() + Send + Sync + 'static) -> Self {
+        Self {
+            out,
+            cpu: Arc::default(),
+            io_cpu: Arc::default(),
+            witness: Arc::default(),
+            runs: Arc::default(),
+            run_over: Arc::new(run_over),
+        }
     }
 
     /// The I/O threads of this process's own worker may use these cores in the next run.
@@ -35,11 +49,18 @@ impl Relay {
         lock(&self.io_cpu).place(cores);
     }
 
-    /// Begins a run: from now on the samples of `worker` carry the CPU times of the host. `witness` counts at its devices.
-    pub fn prepare(&self, worker: Option<u32>, virtual_clock: bool, witness: Witness) {
+    /// Begins a run with so many workers: from now on the samples of `worker`, the first of them, carry the CPU times of
+    /// the host. `witness` counts at its devices.
+    pub fn prepare(&self, worker: Option<u32>, active: usize, virtual_clock: bool, witness: Witness) {
         lock(&self.cpu).prepare(worker, virtual_clock);
         lock(&self.io_cpu).prepare(virtual_clock);
         *lock(&self.witness) = witness;
+        lock(&self.runs).active = active;
+    }
+
+    /// How many runs are over.
+    pub fn runs_over(&self) -> u64 {
+        lock(&self.runs).over
     }
 
     /// Measures CPU times from that instant, and what devices do from now on.
@@ -66,22 +87,26 @@ impl Relay {
         if let Event::Interval(sample) = &mut event {
             sample.cpu = lock(&self.cpu).interval(worker).map(Into::into);
         }
-        if let Event::Drained(_) = &event
-            && let Some(devices) = lock(&self.witness).drained(worker)
-        {
-            self.send(worker, Event::Devices(devices));
+        if let Event::Drained(_) = &event {
+            if let Some(devices) = lock(&self.witness).drained(worker) {
+                self.out.push(worker, Event::Devices(devices));
+            }
+            self.drained();
         }
-        self.send(worker, event);
+        self.out.push(worker, event);
     }
 
-    fn send(&self, worker: u32, event: Event) {
-        // Without a reader the client is gone and the process about to end.
-        let _ = self.out.send(Some(WorkerMessage { worker, event: Some(event) }));
-    }
-
-    /// Ends the stream behind what was taken so far.
-    pub fn close(&self) {
-        let _ = self.out.send(None);
+    fn drained(&self) {
+        let last = {
+            let mut runs = lock(&self.runs);
+            let last = runs.active == 1;
+            runs.active = runs.active.saturating_sub(1);
+            runs.over += u64::from(last);
+            last
+        };
+        if last {
+            (self.run_over)();
+        }
     }
 }
 

@@ -5,33 +5,38 @@ use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::UnixStream as Socket;
-use std::pin::Pin;
-use std::sync::Arc;
-use std::task::{Context, Poll};
 
-use nix::unistd::{dup2_stdin, dup2_stdout};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use brunt_proto::lines::next_line;
+use brunt_proto::v1::worker_message::Event;
+use nix::unistd::{dup2_stderr, dup2_stdin, dup2_stdout};
+use tokio::io::{AsyncRead, AsyncWrite, BufReader};
 use tokio::net::{UnixStream, unix::pipe};
-use tokio::sync::watch;
-use tonic::transport::server::Connected;
 
-/// The client's byte stream. Says so when it is dropped, which is when the connection has ended.
-pub struct StdioStream {
-    input: Box<dyn AsyncRead + Send + Unpin>,
-    output: Box<dyn AsyncWrite + Send + Unpin>,
-    ended: Arc<watch::Sender<bool>>,
-}
+use super::outbox::Outbox;
 
-/// Moves standard input and output to private descriptors that no child inherits, leaves `/dev/null` and
-/// standard error in their places, and writes the marker's line.
-pub fn take(marker_line: &str, ended: Arc<watch::Sender<bool>>) -> io::Result<StdioStream> {
+/// What a client writes, and what it reads.
+pub type Stdio = (Box<dyn AsyncRead + Send + Unpin>, Box<dyn AsyncWrite + Send + Unpin>);
+
+/// Moves standard input and output to private descriptors that no child inherits, and leaves `/dev/null` and
+/// standard error in their places. Nothing has been written yet.
+pub fn take() -> io::Result<(OwnedFd, File)> {
     // These clones are close-on-exec and above the standard descriptors.
     let input = io::stdin().as_fd().try_clone_to_owned()?;
-    let mut output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
+    let output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
     dup2_stdin(File::open("/dev/null")?)?;
     dup2_stdout(io::stderr())?;
+    Ok((input, output))
+}
+
+/// Writes the marker's line, and makes streams of both ends.
+pub fn open(input: OwnedFd, mut output: File, marker_line: &str) -> io::Result<Stdio> {
     writeln!(output, "{marker_line}")?;
-    Ok(StdioStream { input: reader(input)?, output: writer(output.into())?, ended })
+    Ok((reader(input)?, writer(output.into())?))
+}
+
+/// Writes a line, and closes the output.
+pub fn say(mut output: File, line: &str) -> io::Result<()> {
+    writeln!(output, "{line}")
 }
 
 /// A child's streams are pipes; under some builds of sshd they are Unix sockets.
@@ -45,7 +50,8 @@ fn socket(fd: OwnedFd) -> io::Result<UnixStream> {
     UnixStream::from_std(socket)
 }
 
-fn reader(fd: OwnedFd) -> io::Result<Box<dyn AsyncRead + Send + Unpin>> {
+/// An asynchronous reader of a pipe or socket.
+pub fn reader(fd: OwnedFd) -> io::Result<Box<dyn AsyncRead + Send + Unpin>> {
     Ok(if is_socket(&fd)? { Box::new(socket(fd)?) } else { Box::new(pipe::Receiver::from_owned_fd(fd)?) })
 }
 
@@ -53,34 +59,17 @@ fn writer(fd: OwnedFd) -> io::Result<Box<dyn AsyncWrite + Send + Unpin>> {
     Ok(if is_socket(&fd)? { Box::new(socket(fd)?) } else { Box::new(pipe::Sender::from_owned_fd(fd)?) })
 }
 
-impl Drop for StdioStream {
-    fn drop(&mut self) {
-        self.ended.send_replace(true);
-    }
-}
-
-impl Connected for StdioStream {
-    type ConnectInfo = ();
-
-    fn connect_info(&self) {}
-}
-
-impl AsyncRead for StdioStream {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.input).poll_read(cx, buf)
-    }
-}
-
-impl AsyncWrite for StdioStream {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.output).poll_write(cx, buf)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.output).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.output).poll_shutdown(cx)
-    }
+/// From now on what this process writes to its standard error goes to the client as messages: whoever read it is
+/// gone, and a write to a broken pipe fails.
+pub fn errors_to(outbox: Outbox) -> io::Result<()> {
+    let (reader, writer) = io::pipe()?;
+    dup2_stdout(&writer)?;
+    dup2_stderr(&writer)?;
+    let mut lines = BufReader::new(pipe::Receiver::from_owned_fd(OwnedFd::from(reader))?);
+    tokio::spawn(async move {
+        while let Ok(Some(line)) = next_line(&mut lines).await {
+            outbox.push(0, Event::Stderr(line));
+        }
+    });
+    Ok(())
 }

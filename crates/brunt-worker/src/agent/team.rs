@@ -90,13 +90,14 @@ impl Team {
         Ok((shares, places))
     }
 
-    /// Starts all at one instant.
-    pub async fn start_at(&self, at: Instant) -> Result<(), String> {
+    /// Starts that run in all workers at one instant.
+    pub async fn start_at(&self, run_id: u32, at: Instant) -> Result<(), String> {
         match &self.workers {
             Workers::Own(worker) => worker.start(at),
             Workers::Processes(workers) => {
                 let at = monotonic_ns(at)?;
-                together(workers.iter().map(Arc::clone).map(|worker| async move { worker.start_at(at).await })).await
+                let calls = workers.iter().map(Arc::clone);
+                together(calls.map(|worker| async move { worker.start_at(run_id, at).await })).await
             }
         }
     }

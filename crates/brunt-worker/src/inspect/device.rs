@@ -4,6 +4,7 @@ use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use brunt_plan::identity;
 use nix::sys::stat::{major, minor};
 
 use super::line;
@@ -51,7 +52,7 @@ pub struct Device {
     pub size: u64,
     /// Kernel's names of the devices on top of it.
     pub holders: Vec<String>,
-    /// What it is, the same under each of its names, see [`identity`].
+    /// What it is, the same under each of its names, see [`identity_of`].
     pub identity: Option<String>,
     /// The file or device behind a loop device.
     pub backing: Option<PathBuf>,
@@ -69,7 +70,7 @@ impl Device {
             start: bytes(&dir.join("start")),
             size: bytes(&dir.join("size")),
             holders: names(&dir.join("holders")),
-            identity: identity(&dir),
+            identity: identity_of(&dir),
             backing: line(&dir.join("loop/backing_file")).map(PathBuf::from),
             name,
             dir,
@@ -111,6 +112,19 @@ impl Device {
         self.parts().is_empty() && line(&self.disk_dir().join("queue/io_poll")).is_some_and(|on| on == "1")
     }
 
+    /// Whether it is made by the device mapper.
+    pub fn is_mapped(&self) -> bool {
+        self.dir.join("dm").exists()
+    }
+
+    /// Its device file. One of the device mapper has a name that lasts longer than its number.
+    pub fn file(&self, dev: &Path) -> PathBuf {
+        match line(&self.dir.join("dm/name")) {
+            Some(name) => dev.join("mapper").join(name),
+            None => dev.join(&self.name),
+        }
+    }
+
     /// Kernel's names of the devices it is made of.
     pub fn parts(&self) -> Vec<String> {
         names(&self.disk_dir().join("slaves"))
@@ -122,7 +136,7 @@ impl Device {
             Some(uuid) if uuid.starts_with("LVM-") => "LVM volume",
             Some(uuid) if uuid.starts_with("mpath-") => "multipath device",
             Some(uuid) if uuid.starts_with("CRYPT-") => "encrypted device",
-            _ if self.dir.join("dm").exists() => "device-mapper device",
+            _ if self.is_mapped() => "device-mapper device",
             _ if self.dir.join("md").exists() => "RAID array",
             _ => return self.name.clone(),
         };
@@ -133,28 +147,24 @@ impl Device {
     }
 }
 
-/// What a device is, under whatever name and on whatever host. `wwid:`, `dm:` and `nvme:` hold everywhere; what
-/// begins with `local:` holds on this host only. A multipath map has the identity of its paths.
-fn identity(dir: &Path) -> Option<String> {
-    if dir.join("partition").exists() {
-        let number = line(&dir.join("partition"))?;
-        return identity(dir.parent()?).map(|disk| format!("{disk}-part{number}"));
+/// What a device is, under whatever name and on whatever host ([`brunt_plan::identity`]). A multipath map has the
+/// identity of its paths. In the order of the kernel's own `wwid`, which older kernels do not show for NVMe.
+fn identity_of(dir: &Path) -> Option<String> {
+    if let Some(number) = line(&dir.join("partition")) {
+        return identity_of(dir.parent()?).map(|disk| identity::of_partition(&disk, &number));
     }
     if let Some(uuid) = line(&dir.join("dm/uuid")) {
-        return Some(match uuid.strip_prefix("mpath-") {
-            Some(wwid) => format!("wwid:{}", multipath_wwid(wwid)),
-            None => format!("dm:{uuid}"),
-        });
+        return Some(identity::of_dm_uuid(&uuid));
     }
     if let Some(wwid) = line(&dir.join("wwid")).or_else(|| line(&dir.join("device/wwid"))) {
-        return Some(format!("wwid:{}", wwid.split_whitespace().collect::<Vec<_>>().join(" ")));
+        return Some(identity::of_wwid(&wwid));
     }
-    for name in ["nguid", "uuid", "eui"] {
-        if let Some(value) =
-            line(&dir.join(name)).filter(|value| value.chars().any(|c| c.is_ascii_hexdigit() && c != '0'))
-        {
-            return Some(format!("nvme:{value}"));
-        }
+    let shown = |file: &str, of: fn(&str) -> Option<String>| line(&dir.join(file)).as_deref().and_then(of);
+    let namespace = shown("uuid", identity::of_uuid)
+        .or_else(|| shown("nguid", identity::of_nguid))
+        .or_else(|| shown("eui", identity::of_eui));
+    if namespace.is_some() {
+        return namespace;
     }
     if let Some(file) = line(&dir.join("loop/backing_file")) {
         let offset = line(&dir.join("loop/offset")).unwrap_or_default();
@@ -162,15 +172,6 @@ fn identity(dir: &Path) -> Option<String> {
     }
     // A serial number without a maker (virtio) is no identity: many disks have the same.
     None
-}
-
-/// The identifier of multipath-tools (page 0x83 with its type as first digit) in the form of the kernel.
-fn multipath_wwid(wwid: &str) -> String {
-    match (wwid.strip_prefix('3'), wwid.strip_prefix('2')) {
-        (Some(naa), _) => format!("naa.{naa}"),
-        (_, Some(eui)) => format!("eui.{eui}"),
-        _ => wwid.to_owned(),
-    }
 }
 
 /// A number of sectors of 512 bytes, whatever the device's own are.
@@ -197,7 +198,7 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         }
-        identity(folder.path())
+        identity_of(folder.path())
     }
 
     #[test]
@@ -205,7 +206,13 @@ mod tests {
         assert_eq!(of(&[("device/wwid", "naa.60050768\n")]).unwrap(), "wwid:naa.60050768");
         assert_eq!(of(&[("device/wwid", "t10.ATA     Disk   12\n")]).unwrap(), "wwid:t10.ATA Disk 12");
         assert_eq!(of(&[("wwid", "eui.0025\n"), ("nguid", "00\n")]).unwrap(), "wwid:eui.0025");
-        assert_eq!(of(&[("nguid", "00000000\n"), ("uuid", "12ab\n")]).unwrap(), "nvme:12ab");
+        assert_eq!(of(&[("nguid", "00000000\n"), ("uuid", "12AB\n")]).unwrap(), "wwid:uuid.12ab");
+        let nguid = "0025385b-71b0-a1c2-0025-385b71b0a1c2\n";
+        assert_eq!(
+            of(&[("nguid", nguid), ("uuid", "0000-00\n")]).unwrap(),
+            "wwid:eui.0025385b71b0a1c20025385b71b0a1c2"
+        );
+        assert_eq!(of(&[("eui", "00 25 38 5b 71 b0 a1 c2\n")]).unwrap(), "wwid:eui.0025385b71b0a1c2");
         assert_eq!(of(&[("dm/uuid", "LVM-aB3\n")]).unwrap(), "dm:LVM-aB3");
         assert_eq!(of(&[("serial", "disk1\n")]), None);
         assert_eq!(of(&[("loop/backing_file", "/a b\n"), ("loop/offset", "0\n")]).unwrap(), "local:loop:/a b@0");
@@ -216,6 +223,7 @@ mod tests {
     fn a_map_is_its_paths() {
         assert_eq!(of(&[("dm/uuid", "mpath-360050768\n")]), of(&[("device/wwid", "naa.60050768\n")]));
         assert_eq!(of(&[("dm/uuid", "mpath-eui.0025\n")]), of(&[("wwid", "eui.0025\n")]));
+        assert_eq!(of(&[("dm/uuid", "part1-mpath-360050768\n")]).unwrap(), "wwid:naa.60050768-part1");
     }
 
     #[test]

@@ -5,14 +5,14 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-use brunt_plan::work::LunQuery;
+use brunt_plan::work::{LunFacts, LunKind, LunQuery};
 
 use super::device::Device;
 use super::system::{System, device_number};
 use super::{Roots, host_name, line};
 
-/// Host, processors, memory and the devices of the luns. What cannot be known is left out.
-pub fn text(roots: &Roots, system: &System, queries: &[LunQuery]) -> String {
+/// Host, processors, memory and the devices of the luns, which have answered. What cannot be known is left out.
+pub fn text(roots: &Roots, system: &System, queries: &[LunQuery], luns: &[LunFacts]) -> String {
     let mut text = String::new();
     let mut row = |name: &str, value: Option<String>| {
         if let Some(value) = value {
@@ -26,10 +26,13 @@ pub fn text(roots: &Roots, system: &System, queries: &[LunQuery]) -> String {
     row("processors", processors(&cpuinfo));
     let meminfo = fs::read_to_string(roots.proc.join("meminfo")).unwrap_or_default();
     row("memory", memory(&meminfo));
-    for query in queries {
+    for (query, facts) in queries.iter().zip(luns) {
         text.push('\n');
         let _ = writeln!(text, "sd {}: {}", query.name, query.lun);
-        let device = device_number(Path::new(&query.lun)).and_then(|number| system.devices.get(&number));
+        // One that hangs is not asked a second time.
+        let path = facts.path.as_ref().unwrap_or(&query.lun);
+        let number = (facts.kind == LunKind::Block).then(|| device_number(Path::new(path))).flatten();
+        let device = number.and_then(|number| system.devices.get(&number));
         for (name, value) in device.map(device_rows).unwrap_or_default() {
             let _ = writeln!(text, "  {name:<16} {value}");
         }
@@ -60,19 +63,33 @@ fn memory(meminfo: &str) -> Option<String> {
     Some(format!("{} MiB", kib / 1024))
 }
 
+/// Vendor and model of a disk.
+pub fn model(device: &Device) -> Option<String> {
+    let read = |path: &str| line(&device.disk_dir().join(path));
+    // PCI has a number there.
+    let vendor = read("device/vendor").filter(|vendor| !vendor.starts_with("0x"));
+    let words: Vec<String> = [vendor, read("device/model")].into_iter().flatten().collect();
+    (!words.is_empty()).then(|| words.join(" "))
+}
+
+/// The kernel's driver of a disk.
+pub fn driver(device: &Device) -> Option<String> {
+    let disk = device.disk_dir();
+    let link = |path: &str| Some(fs::canonicalize(disk.join(path)).ok()?.file_name()?.to_str()?.to_owned());
+    link("device/driver").or_else(|| link("device/device/driver"))
+}
+
 fn device_rows(device: &Device) -> Vec<(&'static str, String)> {
     let disk = device.disk_dir();
     let read = |path: &str| line(&disk.join(path));
-    let link = |path: &str| Some(fs::canonicalize(disk.join(path)).ok()?.file_name()?.to_str()?.to_owned());
-    let vendor = read("device/vendor").filter(|vendor| !vendor.starts_with("0x"));
-    let model = [vendor, read("device/model"), read("device/rev").or_else(|| read("device/firmware_rev"))];
-    let model: Vec<String> = model.into_iter().flatten().collect();
+    let revision = read("device/rev").or_else(|| read("device/firmware_rev"));
+    let model: Vec<String> = model(device).into_iter().chain(revision).collect();
     let rows = [
         ("device", Some(device.title())),
         ("size", Some(format!("{} bytes", device.size))),
         ("identity", device.identity.clone()),
         ("model", (!model.is_empty()).then(|| model.join(" "))),
-        ("driver", link("device/driver").or_else(|| link("device/device/driver"))),
+        ("driver", driver(device)),
         ("scheduler", read("queue/scheduler")),
         ("queue requests", read("queue/nr_requests")),
         ("queue depth", read("device/queue_depth")),
@@ -107,7 +124,7 @@ mod tests {
     #[test]
     fn this_host_can_be_described() {
         let roots = Roots::default();
-        let text = text(&roots, &System::read(&roots), &[]);
+        let text = text(&roots, &System::read(&roots), &[], &[]);
         assert!(text.starts_with("host         "), "{text}");
         assert!(text.contains("\nkernel       ") && text.contains("\nmemory       "), "{text}");
     }

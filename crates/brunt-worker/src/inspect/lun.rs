@@ -1,7 +1,7 @@
 //! One lun: what it is, how large, and whether it can be opened.
 
 use std::fs::{self, File, Metadata, OpenOptions};
-use std::io::{Seek, SeekFrom};
+use std::io::{ErrorKind, Seek, SeekFrom};
 use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -12,6 +12,7 @@ use nix::fcntl::OFlag;
 use nix::unistd::{AccessFlags, access};
 
 use super::device::{Device, Number};
+use super::named;
 use super::signature::{self, Part, Verdict};
 use super::system::System;
 use super::usage;
@@ -21,24 +22,36 @@ const SHOWN_KEYS: usize = 3;
 
 /// Answers one query. Symbolic links are followed.
 pub fn facts(system: &System, query: &LunQuery) -> LunFacts {
+    match named::path(system, &query.lun) {
+        None => facts_of(system, query),
+        Some(Ok(path)) => {
+            // From here on it is called by its path, in sentences too.
+            let path = path.display().to_string();
+            let facts = facts_of(system, &LunQuery { lun: path.clone(), ..query.clone() });
+            LunFacts { path: Some(path), ..facts }
+        }
+        Some(Err(trouble)) => LunFacts { trouble: Some(trouble), ..nothing(query, LunKind::Missing) },
+    }
+}
+
+fn facts_of(system: &System, query: &LunQuery) -> LunFacts {
     let path = Path::new(&query.lun);
-    let metadata = fs::metadata(path).ok();
+    let metadata = match fs::metadata(path) {
+        Ok(metadata) => Some(metadata),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => None,
+        Err(error) => {
+            let trouble = format!("it cannot be looked at: {error}");
+            return LunFacts { trouble: Some(trouble), ..nothing(query, LunKind::Missing) };
+        }
+    };
     let kind = metadata.as_ref().map_or(LunKind::Missing, kind);
     let mut facts = LunFacts {
-        sd: query.sd,
-        kind,
         size: metadata.as_ref().map_or(0, Metadata::len),
         readable: readable(path, kind),
         writable: writable(path, kind, query.will_write),
         identity: metadata.as_ref().map(|file| format!("local:file:{}:{}", Number::of(file.dev()), file.ino())),
-        block_size: None,
         timeout_s: metadata.as_ref().and_then(|file| system.timeout_s(Number::of(file.dev()))),
-        nowait: None,
-        allocated: None,
-        tags: None,
-        io_poll: false,
-        refusals: Vec::new(),
-        warnings: Vec::new(),
+        ..nothing(query, kind)
     };
     if kind == LunKind::File {
         facts.nowait = probe::nowait(path);
@@ -58,10 +71,18 @@ pub fn facts(system: &System, query: &LunQuery) -> LunFacts {
 
 /// The answer about a lun that does not answer.
 pub fn silent(query: &LunQuery) -> LunFacts {
-    let text = format!("{} does not answer within {} s", query.lun, super::LUN_LIMIT.as_secs());
+    let trouble = format!(
+        "it does not answer within {} s; look at the kernel log of that host, its path may be down",
+        super::LUN_LIMIT.as_secs()
+    );
+    LunFacts { trouble: Some(trouble), ..nothing(query, LunKind::Other) }
+}
+
+/// An answer that says nothing yet.
+fn nothing(query: &LunQuery, kind: LunKind) -> LunFacts {
     LunFacts {
         sd: query.sd,
-        kind: LunKind::Other,
+        kind,
         size: 0,
         readable: false,
         writable: false,
@@ -72,8 +93,10 @@ pub fn silent(query: &LunQuery) -> LunFacts {
         allocated: None,
         tags: None,
         io_poll: false,
-        refusals: vec![text],
+        refusals: Vec::new(),
         warnings: Vec::new(),
+        path: None,
+        trouble: None,
     }
 }
 
@@ -89,7 +112,7 @@ fn block(facts: &mut LunFacts, system: &System, query: &LunQuery, number: Number
     // Volumes and RAID of older kernels do not know the flag, and work on many I/Os at once all the same.
     let layered = device.is_some_and(|device| !device.parts().is_empty());
     facts.nowait = probe::nowait(path).filter(|nowait| *nowait || !layered);
-    let identity = device.and_then(|device| device.identity.clone());
+    let identity = device.and_then(|device| named::identity_of(system, device));
     facts.identity = Some(identity.unwrap_or_else(|| format!("local:block:{number}")));
     if query.will_write {
         in_use(facts, query, usage::of_device(system, number, path));
@@ -217,8 +240,7 @@ mod tests {
     fn told(overwrite: bool, keys: &[u64]) -> (Vec<String>, Vec<String>) {
         let (name, lun) = ("sd1".to_owned(), "/dev/sdx".to_owned());
         let query = LunQuery { sd: 0, name, lun, will_write: true, allow_in_use: false, overwrite };
-        let mut facts = silent(&query);
-        facts.refusals.clear();
+        let mut facts = nothing(&query, LunKind::Block);
         registered(&mut facts, &query, keys);
         (facts.refusals, facts.warnings)
     }

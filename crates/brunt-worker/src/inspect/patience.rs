@@ -1,36 +1,74 @@
 //! Questions to devices that may never answer.
 
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// Questions asked side by side.
 const SIDE_BY_SIDE: usize = 32;
+/// When nothing has come for so long, the threads that are there are taken for stuck, and more are made.
+const STUCK: Duration = Duration::from_secs(1);
 
-/// Does all works, each on a thread of its own, and gives their results in order. `None`: it took longer than
-/// `limit` (its thread stays behind), or no thread could be made.
+/// Works that are not begun yet, with their numbers, the first at the end.
+type Queue<W> = Arc<Mutex<Vec<(usize, W)>>>;
+
+/// Does all works side by side and gives their results in order. `None`: it was not done within `limit`, which is for
+/// all together (the thread of one that hangs stays behind). However many hang, the others are done.
 pub fn in_time<T: Send + 'static, W: FnOnce() -> T + Send + 'static>(
     limit: Duration,
     works: impl Iterator<Item = W>,
 ) -> Vec<Option<T>> {
-    let mut works = works.peekable();
-    let mut results = Vec::new();
-    while works.peek().is_some() {
-        let deadline = Instant::now() + limit;
-        let asked: Vec<_> = works.by_ref().take(SIDE_BY_SIDE).map(ask).collect();
-        let wait = |answer: Receiver<T>| answer.recv_timeout(deadline.saturating_duration_since(Instant::now())).ok();
-        results.extend(asked.into_iter().map(|answer| answer.and_then(wait)));
+    let mut works: Vec<(usize, W)> = works.enumerate().collect();
+    works.reverse();
+    let mut results: Vec<Option<T>> = works.iter().map(|_| None).collect();
+    let mut left = results.len();
+    let queue = Arc::new(Mutex::new(works));
+    let (answer, answers) = channel();
+    let deadline = Instant::now() + limit;
+    hire(left, &queue, &answer);
+    while left > 0 {
+        let patience = deadline.saturating_duration_since(Instant::now());
+        match answers.recv_timeout(patience.min(STUCK)) {
+            Ok((number, result)) => {
+                left -= 1;
+                if let Some(slot) = results.get_mut(number) {
+                    *slot = Some(result);
+                }
+            }
+            Err(RecvTimeoutError::Timeout) if patience > STUCK => {
+                let waiting = queue.lock().unwrap_or_else(PoisonError::into_inner).len();
+                hire(waiting, &queue, &answer);
+            }
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
+        }
     }
+    // Those that hang shall not go on with others when nobody listens any more.
+    queue.lock().unwrap_or_else(PoisonError::into_inner).clear();
     results
 }
 
-fn ask<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<Receiver<T>> {
-    let (answer, answered) = channel();
-    let asked = thread::Builder::new().name("inspect".to_owned()).spawn(move || {
-        // Too late otherwise.
-        let _ = answer.send(work());
-    });
-    asked.ok().map(|_| answered)
+/// Makes threads that do what is in the queue, no more of them than there is work.
+fn hire<T: Send + 'static, W: FnOnce() -> T + Send + 'static>(
+    work: usize,
+    queue: &Queue<W>,
+    answer: &Sender<(usize, T)>,
+) {
+    for _ in 0..work.min(SIDE_BY_SIDE) {
+        let (queue, answer) = (Arc::clone(queue), answer.clone());
+        // Without a thread now there may be one later.
+        let _ = thread::Builder::new().name("inspect".to_owned()).spawn(move || {
+            while let Some((number, work)) = next(&queue) {
+                if answer.send((number, work())).is_err() {
+                    break;
+                }
+            }
+        });
+    }
+}
+
+fn next<W>(queue: &Queue<W>) -> Option<(usize, W)> {
+    queue.lock().unwrap_or_else(PoisonError::into_inner).pop()
 }
 
 #[cfg(test)]
@@ -43,19 +81,34 @@ mod tests {
         assert_eq!(results, (0..100).map(|n| Some(n * n)).collect::<Vec<_>>());
     }
 
-    #[test]
-    fn one_that_hangs_keeps_nobody() {
-        let (_held, never) = channel::<()>();
-        let mut never = Some(never);
-        let works = (0..3).map(|n| {
-            let never = (n == 1).then(|| never.take()).flatten();
+    /// Works of which those below `hanging` wait until the test is over.
+    fn mixed(count: usize, hanging: usize, limit: Duration) -> Vec<Option<usize>> {
+        let (held, never) = channel::<()>();
+        let never = Arc::new(Mutex::new(never));
+        let works = (0..count).map(|n| {
+            let never = Arc::clone(&never);
             move || {
-                if let Some(never) = never {
-                    let _ = never.recv();
+                if n < hanging {
+                    let _ = never.lock().unwrap_or_else(PoisonError::into_inner).recv();
                 }
                 n
             }
         });
-        assert_eq!(in_time(Duration::from_millis(100), works), [Some(0), None, Some(2)]);
+        let results = in_time(limit, works);
+        drop(held);
+        results
+    }
+
+    #[test]
+    fn one_that_hangs_keeps_nobody() {
+        assert_eq!(mixed(3, 1, Duration::from_millis(500)), [None, Some(1), Some(2)]);
+    }
+
+    #[test]
+    fn more_that_hang_than_are_asked_side_by_side_keep_nobody() {
+        let hanging = 2 * SIDE_BY_SIDE;
+        let results = mixed(hanging + 10, hanging, Duration::from_secs(6));
+        assert!(results[..hanging].iter().all(Option::is_none));
+        assert_eq!(results[hanging..], (hanging..hanging + 10).map(Some).collect::<Vec<_>>());
     }
 }

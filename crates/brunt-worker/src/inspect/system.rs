@@ -5,6 +5,8 @@ use std::fs::{self, Metadata};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use brunt_plan::identity;
+
 use super::Roots;
 use super::device::{Device, Number};
 
@@ -42,6 +44,10 @@ pub struct System {
     pub swaps: Vec<Swap>,
     /// Names of devices that belong to a mounted btrfs, with the name of the file system.
     pub btrfs: BTreeMap<String, String>,
+    /// Identities that udev knows (`/dev/disk/by-id`), with the kernel's name of the device.
+    pub by_id: BTreeMap<String, String>,
+    /// Where device files are.
+    pub dev: PathBuf,
 }
 
 impl System {
@@ -53,6 +59,8 @@ impl System {
             mounts: read("self/mountinfo").lines().filter_map(mount).collect(),
             swaps: read("swaps").lines().skip(1).filter_map(swap).collect(),
             btrfs: btrfs(&roots.sys.join("fs/btrfs")),
+            by_id: by_id(&roots.dev.join("disk/by-id")),
+            dev: roots.dev.clone(),
         }
     }
 
@@ -115,6 +123,22 @@ fn devices(dir: &Path) -> BTreeMap<Number, Device> {
         Some((number, Device::read(number, &entry.path())?))
     };
     entries.filter_map(|entry| device(entry.ok()?)).collect()
+}
+
+/// Reads the links of udev. Kernels before 3.15 show no `wwid`, and some drivers none to this day.
+fn by_id(dir: &Path) -> BTreeMap<String, String> {
+    let Ok(entries) = fs::read_dir(dir) else { return BTreeMap::new() };
+    let link = |entry: fs::DirEntry| {
+        let name = entry.file_name().into_string().ok()?;
+        let wanted = match name.split_once('-')? {
+            ("wwn", number) => format!("wwn:{number}"),
+            ("nvme", id) if id.starts_with("eui.") || id.starts_with("uuid.") => format!("wwid:{id}"),
+            _ => return None,
+        };
+        let device = fs::read_link(entry.path()).ok()?;
+        Some((identity::wanted(&wanted)?.ok()?, device.file_name()?.to_str()?.to_owned()))
+    };
+    entries.filter_map(|entry| link(entry.ok()?)).collect()
 }
 
 /// Reads `36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw` (proc_pid_mountinfo(5)).
@@ -202,7 +226,7 @@ mod tests {
         disk("dm-0", "253:0", &[("dm/name", "mpatha\n"), ("slaves/sda/x", ""), ("slaves/sdb/x", "")]);
         disk("dm-1", "253:1", &[("dm/name", "vg-data\n"), ("slaves/dm-0/x", "")]);
         disk("loop0", "7:0", &[("loop/backing_file", "/x\n")]);
-        let system = System::read(&Roots { proc, sys });
+        let system = System::read(&Roots { proc, sys, dev: root.path().join("dev") });
         let timeout = |number| system.timeout_s(Number::parse(number).unwrap());
         assert_eq!([timeout("8:0"), timeout("8:1"), timeout("8:16")], [Some(30), Some(30), Some(90)]);
         assert_eq!([timeout("259:0"), timeout("253:0"), timeout("253:1")], [Some(31), Some(90), Some(90)]);
@@ -221,7 +245,7 @@ mod tests {
         disk("dm-0", "253:0", &[("queue/nr_requests", "999\n"), none, ("slaves/sda1/x", ""), ("slaves/sdb/x", "")]);
         disk("zram0", "254:0", &[("queue/nr_requests", "128\n"), none]);
         disk("dm-1", "253:1", &[("slaves/zram0/x", ""), ("slaves/sdb/x", "")]);
-        let system = System::read(&Roots { proc: root.path().join("proc"), sys });
+        let system = System::read(&Roots { proc: root.path().join("proc"), sys, dev: root.path().join("dev") });
         let tags = |number| system.tags(Number::parse(number).unwrap());
         assert_eq!([tags("8:0"), tags("8:1"), tags("8:16"), tags("253:0")], [Some(64), Some(64), Some(128), Some(192)]);
         assert_eq!([tags("254:0"), tags("253:1"), tags("9:9")], [None; 3]);
@@ -237,7 +261,7 @@ mod tests {
         disk("nvme1n1", "259:2", &[("queue/io_poll", "0\n")]);
         disk("dm-0", "253:0", &[("queue/io_poll", "1\n"), ("slaves/nvme0n1/x", "")]);
         disk("loop0", "7:0", &[("loop/backing_file", "/x\n")]);
-        let system = System::read(&Roots { proc: root.path().join("proc"), sys });
+        let system = System::read(&Roots { proc: root.path().join("proc"), sys, dev: root.path().join("dev") });
         let polled = |number| system.devices.get(&Number::parse(number).unwrap()).unwrap().io_poll();
         assert_eq!(["259:0", "259:1", "259:2", "253:0", "7:0"].map(polled), [true, true, false, false, false]);
     }

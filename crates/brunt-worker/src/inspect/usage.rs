@@ -163,7 +163,7 @@ mod tests {
         }
 
         fn uses(&self, number: &str) -> Vec<String> {
-            let roots = Roots { proc: self.path("proc"), sys: self.path("sys") };
+            let roots = Roots { proc: self.path("proc"), sys: self.path("sys"), dev: self.path("dev") };
             of_device(&System::read(&roots), Number::parse(number).unwrap(), &self.path("no-device"))
         }
     }
@@ -248,7 +248,7 @@ mod tests {
         let file = host.path("file");
         host.write("proc/swaps", &format!("Filename Type Size Used Priority\n{} file 4 0 -2\n", file.display()));
         host.device("7:3", "loop3", &[("loop/backing_file", &format!("{}\n", file.display()))]);
-        let roots = Roots { proc: host.path("proc"), sys: host.path("sys") };
+        let roots = Roots { proc: host.path("proc"), sys: host.path("sys"), dev: host.path("dev") };
         let system = System::read(&roots);
         let uses = of_file(&system, &fs::metadata(&file).unwrap());
         assert_eq!(uses, ["it is an active swap file", "it is the backing file of /dev/loop3"]);

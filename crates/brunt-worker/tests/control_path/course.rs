@@ -18,7 +18,10 @@ async fn one_worker_from_greeting_to_goodbye() {
     assert_eq!(hello.version, env!("CARGO_PKG_VERSION"));
     assert_eq!(hello.worker_pids.len(), 1);
     assert!(!hello.host_name.is_empty());
-    assert_eq!(link.hello().await.map_err(|e| e.to_string()), Err("the event stream is open already".into()));
+    assert_eq!(
+        link.hello().await.map_err(|e| e.to_string()),
+        Err("the agent of host hosta has been greeted before".into())
+    );
 
     let query = |lun: &str| LunQuery {
         sd: 5,
@@ -295,6 +298,7 @@ async fn refusals_are_sentences() {
 #[tokio::test(flavor = "multi_thread")]
 async fn hooks_run_on_the_host() {
     let (link, _events) = launched(1).await;
-    let result = link.run_hook("echo out; echo err >&2; exit 3".into()).await.unwrap();
+    link.hello().await.unwrap();
+    let result = link.run_hook("echo out; echo err >&2; exit 3".into(), None).await.unwrap();
     assert_eq!((result.status, result.lines), (Some(3), vec!["out".to_owned(), "err".to_owned()]));
 }

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use brunt_master::grpc::GrpcLink;
-use brunt_master::launch;
+use brunt_master::launch::{self, local::LocalDial};
 use brunt_master::link::{HostLink, LinkError, LinkEvent};
+use brunt_master::tether::{Crew, Terms};
 use brunt_plan::work::{WorkerEvent, WorkerShare};
 use brunt_proto::stdio::{self, Keepalive};
 use nix::sys::signal::{Signal, kill};
@@ -22,7 +23,8 @@ async fn hooks_cannot_reach_the_stream() {
         .filter_map(|entry| std::fs::read_link(entry.unwrap().path()).ok())
         .collect();
     let (link, _events) = launched(1).await;
-    let result = link.run_hook("ls -l /proc/$$/fd; readlink /proc/$PPID/fd/0".into()).await.unwrap();
+    link.hello().await.unwrap();
+    let result = link.run_hook("ls -l /proc/$$/fd; readlink /proc/$PPID/fd/0".into(), None).await.unwrap();
     let open = result.lines.iter().filter_map(|line| line.split_once(" -> "));
     let open = open.map(|(left, to)| (left.rsplit(' ').next().unwrap(), Path::new(to)));
     for (descriptor, to) in open {
@@ -34,7 +36,7 @@ async fn hooks_cannot_reach_the_stream() {
     }
     // Nor can what the agent itself reads or prints.
     assert_eq!(result.lines.last().unwrap(), "/dev/null");
-    let agent = link.run_hook("readlink /proc/$PPID/fd/1 /proc/$PPID/fd/2".into()).await.unwrap().lines;
+    let agent = link.run_hook("readlink /proc/$PPID/fd/1 /proc/$PPID/fd/2".into(), None).await.unwrap().lines;
     assert_eq!(agent[0], agent[1], "standard output goes where errors go");
 }
 
@@ -95,15 +97,19 @@ async fn an_agent_whose_stream_ends_stops_and_ends() {
         let mut started = stdio::start(&agent(), arguments, Keepalive::default(), log).await.unwrap();
         let leash = Leash::new();
         let mut client = brunt_proto::v1::agent_client::AgentClient::new(started.channel);
-        let hello = brunt_proto::v1::HelloRequest { protocol: brunt_proto::PROTOCOL, version: "test".into() };
+        let hello = brunt_proto::v1::HelloRequest {
+            protocol: brunt_proto::PROTOCOL,
+            version: "test".into(),
+            ..Default::default()
+        };
         let count = client.hello(hello).await.unwrap().into_inner().worker_pids.len() as u32;
         let slots = (0..count)
             .map(|n| brunt_proto::v1::WorkerSlot { share: Some(share(n, &leash.path, None).into()), placement: None });
-        let request = brunt_proto::v1::PrepareRequest { workers: slots.collect(), witness: true };
+        let request = brunt_proto::v1::PrepareRequest { workers: slots.collect(), witness: true, lease_ms: 0 };
         let (held, prepared) = tokio::join!(leash.hold(), client.prepare(request));
         prepared.unwrap();
         let when = Some(brunt_proto::v1::start_request::When::DelayNs(0));
-        client.start(brunt_proto::v1::StartRequest { when }).await.unwrap();
+        client.start(brunt_proto::v1::StartRequest { when, ..Default::default() }).await.unwrap();
 
         drop(client);
         let status = tokio::time::timeout(LIMIT, started.child.wait()).await.expect("the agent ends").unwrap();
@@ -119,12 +125,11 @@ async fn an_agent_whose_stream_ends_stops_and_ends() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_frozen_agent_is_lost_after_its_probes() {
-    let (log, lines) = mpsc::channel(64);
     let (sender, mut events) = mpsc::channel(16);
-    let link = GrpcLink::prepare(3, "hosta", lines, sender);
     let keepalive = Keepalive { interval: Duration::from_millis(300), timeout: Duration::from_secs(2) };
-    let arguments = ["agent", "--stdio", "--label", "hosta"];
-    let link = link.connect(stdio::start(&agent(), arguments, keepalive, log).await.unwrap());
+    let dial = LocalDial::new(&agent(), "hosta", 1, None).keepalive(keepalive);
+    let crew = Crew { label: "hosta".into(), workers: 1, cores: None, builds: Vec::new() };
+    let link = GrpcLink::over(3, crew, Box::new(dial), Terms::NONE, sender);
     let leash = Leash::new();
     let (pids, held) = at_work(&link, &mut events, &leash, 1).await;
     signal(pids[0], Signal::SIGSTOP);

@@ -7,3 +7,4 @@ mod course;
 mod ends;
 mod limits;
 mod saturated;
+mod session;

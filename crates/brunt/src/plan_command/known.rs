@@ -1,8 +1,9 @@
 //! What is known of the luns of a plan on this machine, and what is assumed of the others.
 
 use brunt_plan::engine::Asked;
+use brunt_plan::identity::is_asked_for;
 use brunt_plan::plan::{Plan, Sd};
-use brunt_plan::work::{EngineSupport, LunFacts, LunKind, LunQuery};
+use brunt_plan::work::{HostTraits, LunFacts, LunKind, LunQuery};
 use brunt_plan::{Resolved, SetupProblem};
 
 /// Size that stands for one that nobody knows, so that the rest of the plan can be worked out; it is never shown.
@@ -20,11 +21,12 @@ pub struct Known {
 }
 
 impl Known {
-    /// Works out a plan from the answers of the hosts and their back ends; `None` for a host that was not asked.
-    pub fn new(plan: &Plan, facts: Vec<Option<Vec<LunFacts>>>, engines: &[EngineSupport]) -> Self {
+    /// Works out a plan from the answers of the hosts and what they say of themselves; `None` for a host that was not
+    /// asked.
+    pub fn new(plan: &Plan, facts: Vec<Option<Vec<LunFacts>>>, hosts: &[HostTraits]) -> Self {
         let mut problems = Vec::new();
         if let Some(all) = facts.iter().cloned().collect::<Option<Vec<_>>>() {
-            match plan.clone().resolve(&all, engines) {
+            match plan.clone().resolve(&all, hosts) {
                 Ok(resolved) => {
                     return Self { resolved: Some(resolved), unknown: vec![false; plan.sds.len()], problems };
                 }
@@ -39,8 +41,8 @@ impl Known {
             })
             .collect();
         // A back end that is asked for and that a host has not got is told by now.
-        let engines = if plan.settings.engine == Asked::Auto { engines } else { &[] };
-        let resolved = match plan.clone().resolve(&assumed, engines) {
+        let hosts = if plan.settings.engine == Asked::Auto { hosts } else { &[] };
+        let resolved = match plan.clone().resolve(&assumed, hosts) {
             Ok(resolved) => Some(resolved),
             Err(found) => {
                 // What is wrong even with devices as they are meant is said once.
@@ -66,7 +68,8 @@ fn size(at: usize, sd: &Sd, facts: &[Option<Vec<LunFacts>>]) -> Option<u64> {
 
 /// An answer that stands against nothing: there, of the right size, free and permitted.
 fn assume(query: &LunQuery, answer: Option<&LunFacts>, size: Option<u64>) -> LunFacts {
-    let device = query.lun.starts_with("/dev/") && !query.lun.starts_with("/dev/shm/");
+    let path = query.lun.starts_with("/dev/") && !query.lun.starts_with("/dev/shm/");
+    let device = path || is_asked_for(&query.lun);
     let kind = match answer.map(|a| a.kind) {
         Some(kind @ (LunKind::File | LunKind::Block | LunKind::Character)) => kind,
         // A file that is missing here would be made; elsewhere it is taken as there.
@@ -90,5 +93,7 @@ fn assume(query: &LunQuery, answer: Option<&LunFacts>, size: Option<u64>) -> Lun
         io_poll: answer.is_some_and(|a| a.io_poll),
         refusals: Vec::new(),
         warnings: Vec::new(),
+        path: None,
+        trouble: None,
     }
 }

@@ -55,6 +55,8 @@ fn there(query: &LunQuery, kind: LunKind, size: u64) -> LunFacts {
         io_poll: false,
         refusals: Vec::new(),
         warnings: Vec::new(),
+        path: None,
+        trouble: None,
     }
 }
 

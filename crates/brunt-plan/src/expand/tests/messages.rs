@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::engine::Asked;
+use crate::plan::{FleetRules, OnLoss};
 use crate::work::{Conduct, Stamps, Wait};
 
 #[test]
@@ -197,7 +198,7 @@ fn keys_of_the_engine_are_followed() {
         ("cpu_latency", "2000000001"),
         ("cpu_latency", "-1"),
         ("cpu_latency", "1.5"),
-        ("lease", "30"),
+        ("array_cache", "512g"),
     ];
     insta::assert_snapshot!(told(&with(&wrong, None).1), @r"
     Error[misc-value] engine= is auto, sync, aio, uring or null, not `libaio`
@@ -206,7 +207,49 @@ fn keys_of_the_engine_are_followed() {
     Error[misc-value] cpu_latency= is a whole number of microseconds from 0 to 2000000000, not `2000000001`
     Error[misc-value] cpu_latency= is a whole number of microseconds from 0 to 2000000000, not `-1`
     Error[misc-value] cpu_latency= is a whole number of microseconds from 0 to 2000000000, not `1.5`
-    Warning[later-misc] misc=(lease=…) has no effect in this version | leave it out, or keep it for a later version
+    Warning[later-misc] misc=(array_cache=…) has no effect in this version | leave it out, or keep it for a later version
+    ");
+}
+
+#[test]
+fn keys_of_the_fleet_are_followed() {
+    let with = |list: &[(&str, &str)]| {
+        let mut parms = one_sd(vec![rd("rd1", &["wd1"], IoRate::Max)]);
+        parms.general.misc = list.iter().map(|(k, v)| (at((*k).to_owned()), at((*v).to_owned()))).collect();
+        plan_with(&parms, &Options::default())
+    };
+    let rules = |list: &[(&str, &str)]| {
+        let (plan, diags) = with(list);
+        assert_eq!(told(&diags), "");
+        plan.unwrap().settings.fleet
+    };
+    let none = rules(&[]);
+    assert_eq!(none, FleetRules::default());
+    assert_eq!((none.lease_s(true), none.lease_s(false), none.on_loss), (30, 120, OnLoss::Stop));
+    for (text, seconds) in [("0", 0), ("45", 45), ("30s", 30), ("2m", 120), ("24h", 86_400)] {
+        let rules = rules(&[("lease", text)]);
+        assert_eq!((rules.lease_s(true), rules.lease_s(false)), (seconds, seconds), "{text}");
+    }
+    let all = rules(&[("retry", "5"), ("on_worker_loss", "stop"), ("on_worker_loss", "continue")]);
+    assert_eq!(all, FleetRules { lease_s: None, retry: Some(5), on_loss: OnLoss::Continue });
+
+    let wrong = [
+        ("lease", "soon"),
+        ("lease", "25h"),
+        ("lease", "-1"),
+        ("lease", "1.5s"),
+        ("lease", "s"),
+        ("retry", "101"),
+        ("on_worker_loss", "ignore"),
+    ];
+    insta::assert_snapshot!(told(&with(&wrong).1), @r"
+    Error[misc-value] lease= is a time of whole seconds up to a day (30, 30s, 2m, 1h), or 0, not `soon`
+    Error[misc-value] lease= is a time of whole seconds up to a day (30, 30s, 2m, 1h), or 0, not `25h`
+    Error[misc-value] lease= is a time of whole seconds up to a day (30, 30s, 2m, 1h), or 0, not `-1`
+    Error[misc-value] lease= is a time of whole seconds up to a day (30, 30s, 2m, 1h), or 0, not `1.5s`
+    Error[misc-value] lease= is a time of whole seconds up to a day (30, 30s, 2m, 1h), or 0, not `s`
+    Error[misc-value] retry= is a whole number from 0 to 100, not `101`
+    Error[misc-value] on_worker_loss= is stop or continue, not `ignore`
     ");
 }
 

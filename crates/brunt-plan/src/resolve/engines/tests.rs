@@ -8,7 +8,7 @@ use crate::engine::Asked;
 use crate::plan::Plan;
 use crate::resolve::Resolved;
 use crate::testing::*;
-use crate::work::{Backend, EngineSupport, LunFacts, LunKind, LunQuery};
+use crate::work::{Backend, EngineSupport, HostTraits, LunFacts, LunKind, LunQuery};
 
 /// Luns in `/dev` are disks of 1 GiB with 128 tags, files whole files of 10 MiB on a disk.
 fn usual(_: usize, query: &LunQuery) -> LunFacts {
@@ -20,7 +20,12 @@ fn usual(_: usize, query: &LunQuery) -> LunFacts {
 
 fn resolved_with(plan: Plan, answer: impl Fn(usize, &LunQuery) -> LunFacts, support: &[EngineSupport]) -> Resolved {
     let facts = answers(&plan, answer);
-    plan.resolve(&facts, support).unwrap_or_else(|problems| panic!("{problems:#?}"))
+    plan.resolve(&facts, &hosts(support)).unwrap_or_else(|problems| panic!("{problems:#?}"))
+}
+
+/// Hosts with these back ends.
+fn hosts(support: &[EngineSupport]) -> Vec<HostTraits> {
+    support.iter().map(|engines| HostTraits { engines: engines.clone(), ..HostTraits::default() }).collect()
 }
 
 /// `sd host backend: why`, a line each.
@@ -136,7 +141,7 @@ fn hosts_have_what_they_have() {
 
     plan.settings.engine = Asked::Uring;
     let facts = answers(&plan, usual);
-    let problems = plan.resolve(&facts, &support).unwrap_err();
+    let problems = plan.resolve(&facts, &self::hosts(&support)).unwrap_err();
     assert_eq!(problems.len(), 1);
     insta::assert_snapshot!(problems[0].text, @"sd=d1: host=b: engine=uring does not work there: this kernel has no io_uring; use engine=auto, which takes what works");
 }
@@ -233,7 +238,7 @@ proptest! {
             };
             let facts = answers(&plan, answer);
             // More workers than threads may leave a host without work: no run, and nothing to compare.
-            plan.resolve(&facts, &support).ok().map(|resolved| {
+            plan.resolve(&facts, &self::hosts(&support)).ok().map(|resolved| {
                 let mut lines: Vec<String> = told(&resolved).lines().map(str::to_owned).collect();
                 lines.sort();
                 lines

@@ -17,7 +17,7 @@ impl Made {
     fn new() -> Self {
         let root = tempfile::tempdir().unwrap();
         let at = root.path().canonicalize().unwrap();
-        let roots = Roots { proc: at.join("proc"), sys: at.join("sys") };
+        let roots = Roots { proc: at.join("proc"), sys: at.join("sys"), dev: at.join("dev") };
         let made = Self { root, roots };
         made.put("proc/self/status", "Name:\tx\nCpus_allowed_list:\t0-7\n");
         made

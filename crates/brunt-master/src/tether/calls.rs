@@ -1,0 +1,145 @@
+//! The calls of a link, in words of the master on this side and of the protocol on the other.
+
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+use brunt_plan::work::{LunQuery, WorkerShare};
+use brunt_proto::{WireError, v1};
+use tokio::time::{Instant, timeout};
+
+use super::Link;
+use super::shared::millis;
+use super::talk::{Answer, Line, Talk};
+use crate::link::{HookResult, HostFacts, HostHello, HostLink, LinkError};
+
+/// Time an agent has to end after its goodbye, before it is given up.
+const END_LIMIT: Duration = Duration::from_secs(15);
+/// Round trips that are measured before a start.
+const PINGS: usize = 5;
+
+impl<L: Line> Link<L> {
+    fn garbled(&self, error: &WireError) -> LinkError {
+        self.broken(&error.to_string())
+    }
+
+    /// The shortest and the longest round trip of those measured last.
+    fn trips(&self) -> (Duration, Duration) {
+        *self.trips.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The shortest and the longest of a few round trips.
+async fn round_trips(talk: &impl Talk) -> Answer<(Duration, Duration)> {
+    let (mut shortest, mut longest) = (Duration::MAX, Duration::ZERO);
+    for _ in 0..PINGS {
+        let sent = Instant::now();
+        talk.ping(v1::PingRequest::default()).await?;
+        let trip = sent.elapsed();
+        (shortest, longest) = (shortest.min(trip), longest.max(trip));
+    }
+    Ok((shortest, longest))
+}
+
+impl<L: Line> HostLink for Link<L> {
+    async fn hello(&self) -> Result<HostHello, LinkError> {
+        self.greet().await
+    }
+
+    async fn inspect(&self, queries: Vec<LunQuery>) -> Result<HostFacts, LinkError> {
+        let wanted = queries.len();
+        let request = v1::InspectRequest { luns: queries.into_iter().map(Into::into).collect(), list_devices: false };
+        let reply = self.call(|talk| {
+            let request = request.clone();
+            async move { talk.inspect(request).await }
+        });
+        let reply = reply.await?;
+        let luns = reply.luns.into_iter().map(TryInto::try_into).collect::<Result<Vec<_>, WireError>>();
+        let luns = luns.map_err(|error| self.garbled(&error))?;
+        if luns.len() != wanted {
+            let reason = "there must be one for each query";
+            return Err(self.garbled(&WireError::Invalid { message: "InspectReply", field: "luns", reason }));
+        }
+        let engines = reply.engines.map(Into::into).unwrap_or_default();
+        let own_error = reply.own_error.map(Into::into);
+        Ok(HostFacts { luns, inventory: reply.inventory, engines, own_error, machine: reply.machine })
+    }
+
+    async fn prepare(&self, shares: Vec<Option<WorkerShare>>) -> Result<(), LinkError> {
+        let terms = self.shared.terms;
+        let writes = shares.iter().flatten().flat_map(|share| &share.targets).any(|target| target.write);
+        let lease = if writes { terms.writing } else { terms.reading };
+        if let Some(share) = shares.iter().flatten().next() {
+            self.run.store(share.run_id, Relaxed);
+        }
+        let slot = |share: Option<WorkerShare>| v1::WorkerSlot { share: share.map(Into::into), placement: None };
+        let workers = shares.into_iter().map(slot).collect();
+        let request = v1::PrepareRequest { workers, witness: true, lease_ms: millis(lease) };
+        let prepared = self.call(|talk| {
+            let request = request.clone();
+            async move { talk.prepare(request).await }
+        });
+        prepared.await?;
+        self.shared.set_lease(lease);
+        Ok(())
+    }
+
+    async fn measure(&self) -> Result<Duration, LinkError> {
+        let trips = self.call(|talk| async move { round_trips(&*talk).await }).await?;
+        *self.trips.lock().unwrap_or_else(PoisonError::into_inner) = trips;
+        Ok(trips.1)
+    }
+
+    async fn start(&self, delay: Duration) -> Result<Duration, LinkError> {
+        let (at, run_id, (shortest, longest)) = (Instant::now() + delay, self.run.load(Relaxed), self.trips());
+        let started = self.call(|talk| async move {
+            let left = at.saturating_duration_since(Instant::now()).saturating_sub(shortest / 2);
+            let delay_ns = u64::try_from(left.as_nanos()).unwrap_or(u64::MAX);
+            let sent = Instant::now();
+            talk.start(v1::StartRequest { when: Some(v1::start_request::When::DelayNs(delay_ns)), run_id }).await?;
+            Ok(sent.elapsed())
+        });
+        // The call itself is one more round trip.
+        let trip = started.await?;
+        Ok(longest.max(trip).saturating_sub(shortest) / 2)
+    }
+
+    async fn stop(&self, after_interval: Option<u32>) -> Result<(), LinkError> {
+        self.call(|talk| async move { talk.stop(v1::StopRequest { after_interval }).await }).await.map(drop)
+    }
+
+    async fn grant(&self, interval: u32) -> Result<(), LinkError> {
+        self.call(|talk| async move { talk.grant(v1::GrantRequest { interval }).await }).await.map(drop)
+    }
+
+    async fn drop_sd(&self, sd: u32) -> Result<(), LinkError> {
+        self.call(|talk| async move { talk.drop_sd(v1::DropSdRequest { sd }).await }).await.map(drop)
+    }
+
+    async fn run_hook(&self, command: String, limit: Option<Duration>) -> Result<HookResult, LinkError> {
+        let limit_ms = limit.map_or(0, millis);
+        let request = v1::RunHookRequest { command, call: self.next_hook(), limit_ms };
+        let reply = self.call(|talk| {
+            let request = request.clone();
+            async move { talk.run_hook(request).await }
+        });
+        let v1::RunHookReply { status, lines } = reply.await?;
+        Ok(HookResult { status, lines })
+    }
+
+    async fn shutdown(&self) -> Result<(), LinkError> {
+        self.shared.ending.store(true, Relaxed);
+        if !self.is_born() {
+            return Ok(());
+        }
+        let reply = self.call(|talk| async move { talk.shutdown(v1::ShutdownRequest {}).await }).await;
+        self.shared.ended.store(reply.is_ok(), Relaxed);
+        let keeper = self.keeper.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(mut keeper) = keeper
+            && timeout(END_LIMIT, &mut keeper).await.is_err()
+        {
+            keeper.abort();
+        }
+        reply.map(drop)
+    }
+}

@@ -1,0 +1,156 @@
+//! SD lines of the devices of one or more hosts, ready to be pasted into a parameter file.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use brunt_plan::devices::ListedDevice;
+
+/// A host's devices.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Host {
+    /// Its label.
+    pub label: String,
+    /// What it lists.
+    pub devices: Vec<ListedDevice>,
+}
+
+/// One LUN with the hosts that see it, by number, each with the device there.
+struct Lun<'a>(Vec<(usize, &'a ListedDevice)>);
+
+/// Units of a size, the largest first.
+const UNITS: [(u64, &str); 4] = [(1 << 40, "t"), (1 << 30, "g"), (1 << 20, "m"), (1 << 10, "k")];
+
+/// The lines. What is in use is a comment, so that it is not written to by mistake.
+pub fn text(hosts: &[Host]) -> String {
+    let mut text = String::new();
+    let mut number = 0;
+    for Lun(seen) in luns(hosts) {
+        let Some((_, device)) = seen.first() else { continue };
+        let uses: Vec<String> = seen.iter().flat_map(|(host, device)| used_on(hosts, *host, device)).collect();
+        let line = if uses.is_empty() {
+            number += 1;
+            format!("sd=sd{number},{}lun={},openflags=o_direct", host_list(hosts, &seen), lun_of(&seen))
+        } else {
+            format!("* in use: lun={}", lun_of(&seen))
+        };
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{line}   * {}", [vec![remark(device)], uses].concat().join("; "));
+    }
+    text
+}
+
+/// The LUNs in the order in which they are found; one with an identity stands once for all hosts.
+fn luns(hosts: &[Host]) -> Vec<Lun<'_>> {
+    let mut luns: Vec<Lun> = Vec::new();
+    let mut known: BTreeMap<&str, usize> = BTreeMap::new();
+    for (host, devices) in hosts.iter().enumerate().map(|(n, host)| (n, &host.devices)) {
+        for device in devices {
+            match device.identity.as_deref().and_then(|identity| known.get(identity)) {
+                // A second path on the same host, without a multipath device, is no LUN of its own.
+                Some(at) => luns[*at].0.push((host, device)),
+                None => {
+                    known.extend(device.identity.as_deref().map(|identity| (identity, luns.len())));
+                    luns.push(Lun(vec![(host, device)]));
+                }
+            }
+        }
+    }
+    luns
+}
+
+fn used_on(hosts: &[Host], host: usize, device: &ListedDevice) -> Vec<String> {
+    let place = if hosts.len() > 1 { format!("on host={} ", hosts[host].label) } else { String::new() };
+    device.uses.iter().map(|phrase| format!("{place}{phrase}")).collect()
+}
+
+/// `host=(a,b),` where not all hosts see it.
+fn host_list(hosts: &[Host], seen: &[(usize, &ListedDevice)]) -> String {
+    let mut labels: Vec<&str> = seen.iter().map(|(host, _)| hosts[*host].label.as_str()).collect();
+    labels.dedup();
+    match labels.as_slice() {
+        all if all.len() == hosts.len() => String::new(),
+        [one] => format!("host={one},"),
+        some => format!("host=({}),", some.join(",")),
+    }
+}
+
+/// The path where all see it under the same one, else what it is.
+fn lun_of(seen: &[(usize, &ListedDevice)]) -> String {
+    let Some((_, first)) = seen.first() else { return String::new() };
+    let same = seen.iter().all(|(_, device)| device.path == first.path);
+    match first.identity.as_deref().filter(|_| !same) {
+        None => first.path.clone(),
+        Some(identity) => match identity.strip_prefix("wwid:naa.") {
+            Some(number) => format!("wwn:0x{number}"),
+            None if identity.contains([' ', ',', '=']) => format!("\"{identity}\""),
+            None => identity.to_owned(),
+        },
+    }
+}
+
+/// Size, model, identity, driver and paths.
+fn remark(device: &ListedDevice) -> String {
+    let parts = (!device.parts.is_empty()).then(|| format!("made of {}", device.parts.join(" ")));
+    let driver = device.driver.as_ref().map(|driver| format!("driver {driver}"));
+    let words = [Some(size(device.size)), device.model.clone(), device.identity.clone(), driver, parts];
+    words.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// A size as parameter files write it.
+fn size(bytes: u64) -> String {
+    let unit = UNITS.iter().find(|(unit, _)| bytes >= *unit && bytes.is_multiple_of(*unit));
+    unit.map_or_else(|| bytes.to_string(), |(unit, letter)| format!("{}{letter}", bytes / unit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn device(path: &str, identity: Option<&str>) -> ListedDevice {
+        ListedDevice {
+            path: path.to_owned(),
+            size: 100 << 30,
+            identity: identity.map(str::to_owned),
+            model: Some("IBM 2145".to_owned()),
+            driver: Some("sd".to_owned()),
+            ..ListedDevice::default()
+        }
+    }
+
+    fn host(label: &str, devices: Vec<ListedDevice>) -> Host {
+        Host { label: label.to_owned(), devices }
+    }
+
+    #[test]
+    fn free_devices_are_lines_and_used_ones_comments() {
+        let map = ListedDevice {
+            parts: vec!["sdb".to_owned(), "sdc".to_owned()],
+            ..device("/dev/mapper/mpatha", Some("wwid:naa.60050768"))
+        };
+        let used = ListedDevice {
+            uses: vec!["its partition sda1 is mounted on /".to_owned()],
+            size: 1000,
+            ..device("/dev/sda", None)
+        };
+        insta::assert_snapshot!(text(&[host("localhost", vec![used, map])]), @r"
+        * in use: lun=/dev/sda   * 1000, IBM 2145, driver sd; its partition sda1 is mounted on /
+        sd=sd1,lun=/dev/mapper/mpatha,openflags=o_direct   * 100g, IBM 2145, wwid:naa.60050768, driver sd, made of sdb sdc
+        ");
+    }
+
+    #[test]
+    fn a_lun_of_several_hosts_is_one_line() {
+        let (one, two) = (Some("wwid:naa.60050768"), Some("wwid:t10.ATA Disk 12"));
+        let hosts = [
+            host("a", vec![device("/dev/sdb", one), device("/dev/sdc", two), device("/dev/vdb", None)]),
+            host("b", vec![device("/dev/sdx", one), device("/dev/vdb", None)]),
+            host("c", vec![device("/dev/sdb", one), device("/dev/sdy", two)]),
+        ];
+        insta::assert_snapshot!(text(&hosts), @r#"
+        sd=sd1,lun=wwn:0x60050768,openflags=o_direct   * 100g, IBM 2145, wwid:naa.60050768, driver sd
+        sd=sd2,host=(a,c),lun="wwid:t10.ATA Disk 12",openflags=o_direct   * 100g, IBM 2145, wwid:t10.ATA Disk 12, driver sd
+        sd=sd3,host=a,lun=/dev/vdb,openflags=o_direct   * 100g, IBM 2145, driver sd
+        sd=sd4,host=b,lun=/dev/vdb,openflags=o_direct   * 100g, IBM 2145, driver sd
+        "#);
+    }
+}
