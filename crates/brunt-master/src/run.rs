@@ -190,7 +190,7 @@ impl<L: HostLink> Run<'_, '_, L> {
             WorkerEvent::SequentialDone => self.sequential_done(worker).await,
             WorkerEvent::Outstanding { count, oldest_ns, lun } => {
                 if let Some(state) = self.workers.get_mut(worker) {
-                    state.outstanding = Some(Outstanding { count, oldest_ns, lun });
+                    state.outstanding = Some(Outstanding { seconds: self.drain.seconds, count, oldest_ns, lun });
                 }
             }
             WorkerEvent::Totals(sds) => {

@@ -290,6 +290,7 @@ mod tests {
             raw: false,
             sim: Some(sim),
             backend: Backend::Sim,
+            polled: false,
         };
         let generator = Generator {
             workload: 2,
