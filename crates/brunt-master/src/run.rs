@@ -113,6 +113,8 @@ impl<L: HostLink> Run<'_, '_, L> {
             for w in self.session.layout.of_host(host) {
                 self.lose(w, &text).await;
             }
+            // It may have started all the same, and nobody would count what it does.
+            self.give_up(host).await;
         }
         // Some may have been lost since the work was dealt.
         let gone: Vec<usize> = self.merger.unfinished().filter(|w| self.session.lost[*w]).collect();
@@ -188,7 +190,7 @@ impl<L: HostLink> Run<'_, '_, L> {
             WorkerEvent::SequentialDone => self.sequential_done(worker).await,
             WorkerEvent::Outstanding { count, oldest_ns, lun } => {
                 if let Some(state) = self.workers.get_mut(worker) {
-                    state.outstanding = Some(Outstanding { count, oldest_ns, lun });
+                    state.outstanding = Some(Outstanding { seconds: self.drain.seconds, count, oldest_ns, lun });
                 }
             }
             WorkerEvent::Totals(sds) => {

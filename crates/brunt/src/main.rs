@@ -14,6 +14,7 @@ mod files;
 mod fmt_command;
 mod invocation;
 mod luns_command;
+mod open_files;
 mod options;
 mod plan_command;
 mod prepare;

@@ -17,6 +17,7 @@ use crate::arguments::{Arguments, Layout};
 use crate::diagnostics::{self, Shower};
 use crate::exit;
 use crate::invocation::Invocation;
+use crate::open_files;
 use crate::prepare::{self, Prepared, Unplannable};
 use crate::session::{Session, now_ms};
 use crate::signals::{self, Interrupted};
@@ -25,6 +26,10 @@ use crate::signals::{self, Interrupted};
 const EVENTS: usize = 4096;
 /// Runs what the command line asks for and gives the exit status.
 pub fn run(invocation: &Invocation, arguments: &Arguments) -> i32 {
+    if let Err(error) = open_files::make_room() {
+        let _ = writeln!(io::stderr(), "error: {error}");
+        return exit::of_abort(AbortCause::Setup, invocation.as_vdbench);
+    }
     let asked = arguments.output.as_deref().unwrap_or("output");
     let directory = match Directory::open(asked, now_ms(), &invocation.zone) {
         Ok(directory) => directory,
