@@ -194,7 +194,11 @@ impl Work {
         let count = ((whole as f64 * part.min(1.0)) as u64).max(1);
         let writes = self.share.targets.iter().any(|target| target.write);
         let done = if writes { Done { reads: 0, writes: count } } else { Done { reads: count, writes: 0 } };
-        self.world.ledger.lock().unwrap().done.insert((run, host, interval), done);
+        {
+            let mut ledger = self.world.ledger.lock().unwrap();
+            ledger.done.insert((run, host, interval), done);
+            ledger.last.insert(host, Instant::now());
+        }
         let cell = Cell { read: ops(done.reads), write: ops(done.writes), busy_ns: 0 };
         let pairs = self.share.generators.iter().take(1).map(|generator| PairSample {
             workload: generator.workload,

@@ -88,9 +88,10 @@ impl Scenario {
     pub fn of(seed: u64) -> Self {
         let dice = Dice::new(seed);
         let hosts = dice.between(1, 3) as usize;
+        let long = dice.chance(3);
         let runs = (0..dice.between(1, 2))
             .map(|_| RunSpec {
-                seconds: dice.between(2, 8),
+                seconds: if long { 200 } else { dice.between(2, 8) },
                 writes: dice.chance(50),
                 max_data: dice.chance(15).then(|| dice.between(1, 12)),
             })
