@@ -10,6 +10,10 @@ use super::course::End;
 use super::ledger::{Done, Ledger};
 use super::world::World;
 
+/// In which a connection shows that it is broken.
+const KEEPALIVE: Duration = Duration::from_secs(20);
+/// From the last that the master heard to the last that it said: a ping, or a greeting that came in vain.
+const UNANSWERED: Duration = Duration::from_secs(6);
 /// In which an end comes about that is asked for, or heard of.
 const SOON: Duration = Duration::from_secs(10);
 
@@ -50,11 +54,18 @@ pub fn judge(world: &Arc<World>, end: &mut End, events: &[(Duration, Event)]) {
     world.ledger.lock().unwrap().wrong.extend(wrong);
 }
 
-/// Nobody works on whom the master has given up: he whose lease is over at once, others when it is.
+/// Nobody works on whom the master has given up. His lease may have been renewed by what got there last and was not
+/// answered any more.
 fn check_loss(ledger: &Ledger, world: &World, lost: (usize, &str), at: Duration, wrong: &mut Vec<String>) {
     let (host, text) = lost;
     let lease = world.scenario.runs.iter().map(|run| world.scenario.lease_of(run.writes)).max().unwrap();
-    let more = if text.contains("away longer than its lease") { Duration::ZERO } else { lease + SOON };
+    // What stands still hears nothing, and does nothing either.
+    if world.scenario.freezes(host) {
+        return;
+    }
+    // Without a lease an end hears of a silent cut by its keepalive.
+    let lease = lease.max(KEEPALIVE);
+    let more = if text.contains("away longer than its lease") { UNANSWERED } else { lease + SOON };
     let last = ledger.last.get(&host).map(|last| *last - world.began);
     if last.is_some_and(|last| last > at + more) {
         wrong.push(format!("host {host} worked at {last:?}, and was lost at {at:?}: {text}"));

@@ -91,7 +91,7 @@ impl Scenario {
         let long = dice.chance(3);
         let runs = (0..dice.between(1, 2))
             .map(|_| RunSpec {
-                seconds: if long { 200 } else { dice.between(2, 8) },
+                seconds: if long { 60 } else { dice.between(2, 8) },
                 writes: dice.chance(50),
                 max_data: dice.chance(15).then(|| dice.between(1, 12)),
             })
@@ -136,6 +136,11 @@ impl Scenario {
 
     pub fn lease_of(&self, writes: bool) -> Duration {
         Duration::from_secs(self.lease.unwrap_or(if writes { 30 } else { 120 }))
+    }
+
+    /// Whether a host stands still at some time.
+    pub fn freezes(&self, host: usize) -> bool {
+        self.faults.iter().any(|fault| matches!(fault.what, What::Freeze { host: frozen, .. } if frozen == host))
     }
 
     /// How long something is closed or stands still at most.
