@@ -88,9 +88,10 @@ impl Scenario {
     pub fn of(seed: u64) -> Self {
         let dice = Dice::new(seed);
         let hosts = dice.between(1, 3) as usize;
+        let long = dice.chance(3);
         let runs = (0..dice.between(1, 2))
             .map(|_| RunSpec {
-                seconds: dice.between(2, 8),
+                seconds: if long { 60 } else { dice.between(2, 8) },
                 writes: dice.chance(50),
                 max_data: dice.chance(15).then(|| dice.between(1, 12)),
             })
@@ -135,6 +136,11 @@ impl Scenario {
 
     pub fn lease_of(&self, writes: bool) -> Duration {
         Duration::from_secs(self.lease.unwrap_or(if writes { 30 } else { 120 }))
+    }
+
+    /// Whether a host stands still at some time.
+    pub fn freezes(&self, host: usize) -> bool {
+        self.faults.iter().any(|fault| matches!(fault.what, What::Freeze { host: frozen, .. } if frozen == host))
     }
 
     /// How long something is closed or stands still at most.
