@@ -53,7 +53,7 @@ class Bench:
         self.brunt = os.path.abspath(args.brunt)
         self.folder = tempfile.mkdtemp(prefix="brunt-bench-", dir=args.work)
         self.shm = tempfile.mkdtemp(prefix="brunt-bench-", dir="/dev/shm")
-        self.loops = []
+        self.loops, self.big_loop, self.small_loops = [], None, []
         self.programs = {}
 
     def close(self):
@@ -83,13 +83,17 @@ class Bench:
         return Work(path, threads, direct=False)
 
     def loop(self, threads):
-        if not self.loops:
-            argv = ["losetup", "--direct-io=on", "--show", "-f", self.file(self.shm)]
-            made = subprocess.run(argv, capture_output=True, text=True, check=False)
-            if made.returncode:
-                raise Failed(f"no loop device: {made.stderr.strip()}")
-            self.loops.append(made.stdout.strip())
-        return Work(self.loops[0], threads)
+        if not self.big_loop:
+            self.big_loop = self.make_loop(self.file(self.shm))
+        return Work(self.big_loop, threads)
+
+    def make_loop(self, path):
+        argv = ["losetup", "--direct-io=on", "--show", "-f", path]
+        made = subprocess.run(argv, capture_output=True, text=True, check=False)
+        if made.returncode:
+            raise Failed(f"no loop device: {made.stderr.strip()}")
+        self.loops.append(made.stdout.strip())
+        return self.loops[-1]
 
     def program(self, name):
         if name not in self.programs:
@@ -232,32 +236,45 @@ class Bench:
         middles = [statistics.median(p50[name]) for name in names]
         yield Row("8", "the same: between sync, aio and uring, medians", "ns", [max(middles) - min(middles)], 500, None)
 
-    def many(self, sds, threads, seconds, rate="max"):
-        """A parameter file of many SDs on the same number of small files."""
+    def many_files(self, count):
+        """So many files of 256 KiB."""
         folder = f"{self.shm}/many"
         os.makedirs(folder, exist_ok=True)
-        lines = []
-        for n in range(sds):
-            path = f"{folder}/{n}"
+        paths = [f"{folder}/{n}" for n in range(count)]
+        for path in paths:
             if not os.path.exists(path):
                 with open(path, "wb") as f:
                     f.write(random.randbytes(1 << 18))
-            lines.append(f"sd=sd{n},lun={path},size=256k,threads={threads},openflags=o_direct\n")
+        return paths
+
+    def many_loops(self, count):
+        """So many loop devices."""
+        while len(self.small_loops) < count:
+            path = self.many_files(count)[len(self.small_loops)]
+            self.small_loops.append(self.make_loop(path))
+        return self.small_loops[:count]
+
+    def many(self, luns, threads, seconds, rate="max"):
+        """A parameter file of many SDs."""
+        lines = [f"sd=sd{n},lun={lun},size=256k,threads={threads},openflags=o_direct\n" for n, lun in enumerate(luns)]
         lines.append("wd=wd1,sd=sd*,xfersize=8k,rdpct=100,seekpct=100\n")
         lines.append(f"rd=rd1,wd=wd1,iorate={rate},elapsed={seconds},interval=1\n")
         return "".join(lines)
 
     def watched(self, parm, seconds):
-        """Runs Brunt and watches it: (seconds to the first I/O, seconds beyond elapsed, peak resident MiB of the tree)."""
+        """Runs Brunt and watches it: seconds to the first I/O, seconds beyond elapsed, peak resident MiB of the tree, and the
+        threads of its largest process while it does I/O."""
         with tempfile.TemporaryDirectory() as folder:
             with open(f"{folder}/parm", "w", encoding="ascii") as f:
                 f.write(parm)
             began, wall = time.time(), time.monotonic()
             argv = [self.brunt, "-f", f"{folder}/parm", "-o", f"{folder}/out"]
             child = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-            peak = 0
+            peak, threads = 0, []
             while child.poll() is None:
-                peak = max(peak, resident(child.pid))
+                now = resident(child.pid)
+                peak = max(peak, now[0])
+                threads.append((time.time(), now[1]))
                 time.sleep(0.02)
             wall = time.monotonic() - wall
             if child.returncode:
@@ -265,18 +282,23 @@ class Bench:
             with open(f"{folder}/out/events.ndjson", encoding="utf-8") as f:
                 events = [json.loads(line)["event"] for line in f]
             starts = [e["start_ms"] for e in events if e["kind"] == "run_started"]
-        return starts[0] / 1000 - began, wall - seconds, peak / 1024
+        start = starts[0] / 1000
+        running = max((n for at, n in threads if start < at < start + seconds), default=0)
+        return start - began, wall - seconds, peak / 1024, running
 
     def row_9(self):
         for what, sds, threads, must, goal in (("1 SD × 8", 1, 8, 0.3, 0.1), ("1,000 SDs × 1", 1000, 1, 1.0, 0.5)):
-            got = [self.watched(self.many(sds, threads, 2), 2) for _ in range(self.args.rounds or 5)]
+            got = [self.watched(self.many(self.many_files(sds), threads, 2), 2) for _ in range(self.args.rounds or 5)]
             yield Row("9", f"launch to first I/O, {what}", "s", [g[0] for g in got], must, goal)
             yield Row("9", f"time beyond elapsed, {what}", "s", [g[1] for g in got], 0.5, 0.25)
 
     def row_10(self):
         for sds, threads, must in ((1, 8, 30), (100, 8, 100), (1000, 1, 100)):
-            got = [self.watched(self.many(sds, threads, 4), 4)[2]]
+            got = [self.watched(self.many(self.many_files(sds), threads, 4), 4)[2]]
             yield Row("10", f"resident memory, {sds:,} × {threads}, whole tree", "MiB", got, must, None)
+        got = self.watched(self.many(self.many_loops(1000), 32, 4), 4)
+        yield Row("10", "resident memory, 1,000 loop devices × 32, whole tree", "MiB", [got[2]], 600, None)
+        yield Row("10", "threads of the process that does I/O, 1,000 loop devices × 32", "", [got[3]], 2 * os.cpu_count() + 8, None)
 
     def row_11(self):
         work = self.tmpfs(8)
@@ -312,20 +334,22 @@ class Bench:
 
 
 def resident(pid):
-    """Resident KiB of a process and all below it."""
-    total, todo = 0, [pid]
+    """Resident KiB of a process and all below it, and the threads of that which has most."""
+    total, most, todo = 0, 0, [pid]
     while todo:
         one = todo.pop()
         try:
             with open(f"/proc/{one}/status", encoding="ascii") as f:
                 found = re.search(r"VmRSS:\s+(\d+)", f.read())
             total += int(found.group(1)) if found else 0
-            for task in os.listdir(f"/proc/{one}/task"):
+            tasks = os.listdir(f"/proc/{one}/task")
+            most = max(most, len(tasks))
+            for task in tasks:
                 with open(f"/proc/{one}/task/{task}/children", encoding="ascii") as f:
                     todo += map(int, f.read().split())
         except OSError:
             pass
-    return total
+    return total, most
 
 
 def main():

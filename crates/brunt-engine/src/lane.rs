@@ -1,11 +1,11 @@
 //! A blocking lane: one OS thread, one outstanding I/O.
 
+use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
 use crate::buffer::Buffer;
 use crate::clock::now_ns;
-use crate::device::open::OpenFile;
 use crate::device::sync::transfer;
 use crate::feed::Order;
 use crate::pattern::Pattern;
@@ -36,7 +36,7 @@ struct Answer {
 #[derive(Debug)]
 pub struct Lane {
     seat: Seat,
-    device: Arc<OpenFile>,
+    file: Arc<File>,
     read: Buffer,
     write: Buffer,
     pattern: Pattern,
@@ -47,9 +47,9 @@ impl Lane {
     ///
     /// # Errors
     /// What the system says about the memory.
-    pub fn new(seat: Seat, device: Arc<OpenFile>, needs: Needs, salt: u64) -> io::Result<Self> {
+    pub fn new(seat: Seat, file: Arc<File>, needs: Needs, salt: u64) -> io::Result<Self> {
         let (read, write) = (Buffer::new(needs.read)?, Buffer::new(needs.write)?);
-        Ok(Self { seat, device, read, write, pattern: Pattern::new(salt) })
+        Ok(Self { seat, file, read, write, pattern: Pattern::new(salt) })
     }
 
     /// Touches its memory, in the lane's own thread.
@@ -101,7 +101,7 @@ impl Lane {
         let issued_ns = now_ns();
         phase.issue(0, order.local, issued_ns);
         drop(phase);
-        let result = transfer(self.device.file(), access, buffer);
+        let result = transfer(&self.file, access, buffer);
         let done_ns = now_ns();
         Answer { order, arrival, issued_ns, done_ns, result }
     }

@@ -11,7 +11,7 @@ use brunt_plan::work::{Backend, Target, WorkerShare};
 use crate::affinity;
 use crate::assembly::Assembly;
 use crate::device::Device;
-use crate::device::open::OpenFile;
+use crate::device::open::{OpenFile, room_for};
 use crate::lane::Lane;
 use crate::options::{EngineError, EngineOptions};
 use crate::pacer::Pacer;
@@ -127,9 +127,11 @@ impl<'a> Crowd<'a> {
     /// # Errors
     /// See [`EngineError`].
     pub fn blocking(&mut self, assembly: &mut Assembly<'_>, targets: &[usize]) -> Result<(), EngineError> {
+        let lanes = targets.iter().filter_map(|t| self.share.targets.get(*t)).map(|t| u64::from(t.threads)).sum();
+        let own_files = room_for(lanes);
         for target in targets {
             if let Some(Device::File(device)) = self.devices.get(*target).cloned() {
-                self.lanes(assembly, *target, &device)?;
+                self.lanes(assembly, *target, &device, own_files)?;
             }
         }
         if targets.is_empty() {
@@ -149,19 +151,27 @@ impl<'a> Crowd<'a> {
         })
     }
 
-    fn lanes(&mut self, assembly: &mut Assembly<'_>, target: usize, device: &Arc<OpenFile>) -> Result<(), EngineError> {
+    fn lanes(
+        &mut self,
+        assembly: &mut Assembly<'_>,
+        target: usize,
+        device: &OpenFile,
+        own_files: bool,
+    ) -> Result<(), EngineError> {
         let needs = assembly.needs(target);
-        for seat in assembly.seats(target) {
+        let seats = assembly.seats(target);
+        let own_files = own_files && seats.len() > 1;
+        let writes = self.share.targets.get(target).is_some_and(|t| t.write);
+        for seat in seats {
             let number = self.threads.len();
             let (sd, salt) = (self.name(target), mix(self.salt ^ number as u64));
             let name = format!("io-{sd}-{}", seat.lane);
             let whom = format!("a lane of sd {sd}");
             let bytes = needs.read.saturating_add(needs.write);
-            let mut lane = Lane::new(seat, Arc::clone(device), needs, salt).map_err(|error| EngineError::Memory {
-                whom,
-                bytes,
-                error,
-            })?;
+            let own = own_files.then(|| device.again(writes)).flatten().map(Arc::new);
+            let file = own.unwrap_or_else(|| Arc::clone(device.file()));
+            let mut lane =
+                Lane::new(seat, file, needs, salt).map_err(|error| EngineError::Memory { whom, bytes, error })?;
             let (cores, ready, thread_name) =
                 (self.options.cores_of(number).to_vec(), self.ready.clone(), name.clone());
             self.spawn(name, Some(LANE_STACK), move || {

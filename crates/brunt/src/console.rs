@@ -6,6 +6,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
+use brunt_worker::control::come_first;
+
 /// Time between two looks at whether to go on waiting.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -28,18 +30,22 @@ pub struct Console {
 
 impl Console {
     /// Starts the thread.
-    pub fn new() -> Self {
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn new() -> io::Result<Self> {
         Self::with(io::stdout(), io::stderr())
     }
 
-    fn with(out: impl Write + Send + 'static, error: impl Write + Send + 'static) -> Self {
+    fn with(out: impl Write + Send + 'static, error: impl Write + Send + 'static) -> io::Result<Self> {
         let (texts, waiting) = channel::<(Stream, String)>();
         let (done, written) = channel();
-        thread::spawn(move || {
+        thread::Builder::new().name("console".to_owned()).spawn(move || {
+            come_first();
             write_all(&waiting, out, error);
             drop(done);
-        });
-        Self { texts: Some(texts), written }
+        })?;
+        Ok(Self { texts: Some(texts), written })
     }
 
     /// Writes a text, behind those that wait.
@@ -105,7 +111,7 @@ mod tests {
     #[test]
     fn both_streams_keep_their_order() {
         let sink = Sink::default();
-        let mut console = Console::with(sink.clone(), sink.clone());
+        let mut console = Console::with(sink.clone(), sink.clone()).unwrap();
         for (stream, text) in [(Stream::Out, "a"), (Stream::Error, "b"), (Stream::Out, "c")] {
             console.write(stream, text);
         }
@@ -125,7 +131,7 @@ mod tests {
             }
         }
         let errors = Sink::default();
-        let mut console = Console::with(Gone, errors.clone());
+        let mut console = Console::with(Gone, errors.clone()).unwrap();
         console.write(Stream::Out, "a");
         console.write(Stream::Error, "b");
         assert!(console.close(|| false));
@@ -145,7 +151,7 @@ mod tests {
             }
         }
         let (go_on, held) = channel();
-        let mut console = Console::with(Stopped(held), io::sink());
+        let mut console = Console::with(Stopped(held), io::sink()).unwrap();
         console.write(Stream::Out, "a");
         assert!(!console.close(|| true));
         drop(go_on);

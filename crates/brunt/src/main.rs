@@ -18,6 +18,7 @@ mod options;
 mod plan_command;
 mod prepare;
 mod run;
+mod scribe;
 mod serve;
 mod session;
 mod signals;

@@ -35,7 +35,13 @@ pub fn run(invocation: &Invocation, arguments: &Arguments) -> i32 {
     };
     let seed = arguments.seed.unwrap_or_else(draw_seed);
     let opened = opened(invocation, arguments, &directory, seed);
-    let mut session = Session::new(directory);
+    let mut session = match Session::new(directory) {
+        Ok(session) => session,
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "error: cannot start the threads that write reports: {error}");
+            return exit::of_abort(AbortCause::Output, invocation.as_vdbench);
+        }
+    };
     session.emit(Event::Opened(opened));
     for word in scanned(arguments, invocation) {
         session.emit(Event::Argument { text: word });

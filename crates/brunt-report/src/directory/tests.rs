@@ -141,3 +141,16 @@ fn nothing_is_written_elsewhere() {
     assert!(error.to_string().ends_with("/out/../sd1.html': a report's name cannot hold '/'"), "{error}");
     assert!(!temp.path().join("sd1.html").exists());
 }
+
+#[test]
+fn pieces_of_one_file_are_joined_and_keep_their_order() {
+    let temp = tempfile::tempdir().unwrap();
+    let mut directory = open(temp.path());
+    let whole = |text: &str| Chunk::Replace { name: "a.html".into(), text: text.into() };
+    directory.write(&[file("a.html", "1\n"), file("b.html", "x\n"), file("a.html", "2\n")]).unwrap();
+    assert_eq!(pieces(&[file("a.html", "1\n"), file("b.html", "x\n"), file("a.html", "2\n")]).len(), 2);
+    let read = |name: &str| fs::read_to_string(temp.path().join(name)).unwrap();
+    assert_eq!((read("a.html").as_str(), read("b.html").as_str()), ("1\n2\n", "x\n"));
+    directory.write(&[file("a.html", "3\n"), whole("new\n"), file("a.html", "4\n"), file("a.html", "5\n")]).unwrap();
+    assert_eq!(read("a.html"), "new\n4\n5\n");
+}
