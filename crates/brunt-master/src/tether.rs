@@ -34,6 +34,8 @@ const HELLO_LIMIT: Duration = Duration::from_secs(60);
 const PROBE_LIMIT: Duration = Duration::from_secs(3);
 /// Time in which it shows whether a process has ended with its stream.
 const REST_LIMIT: Duration = Duration::from_secs(3);
+/// Time for an answer that was on its way when the connection was given up.
+const LAST_WORD: Duration = Duration::from_secs(1);
 /// First connections that fail fast are tried again so often where nothing else is asked for.
 const RETRIES: u32 = 2;
 /// A failure that took longer is not tried again unless that is asked for.
@@ -245,10 +247,18 @@ impl<L: Line> Link<L> {
         let mut state = self.shared.state.subscribe();
         loop {
             let (number, talk) = self.connection(&mut state).await?;
-            let answer = tokio::select! {
-                biased;
-                answer = make(Arc::clone(&talk)) => answer,
-                () = other_than(&mut state, number) => continue,
+            let answer = {
+                let answer = make(Arc::clone(&talk));
+                tokio::pin!(answer);
+                tokio::select! {
+                    biased;
+                    answer = &mut answer => answer,
+                    // An agent that is told to end ends its event stream first, and answers then.
+                    () = other_than(&mut state, number) => match timeout(LAST_WORD, answer).await {
+                        Ok(Err(CallError::Broken(_))) | Err(_) => continue,
+                        Ok(answer) => answer,
+                    },
+                }
             };
             let why = match answer {
                 Ok(reply) => return Ok(reply),

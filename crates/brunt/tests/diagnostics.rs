@@ -2,20 +2,18 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::fs;
-use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
 
 /// Two mistakes, something ignored, and a short form.
 const MISTAKES: &str = "sd=sd1,lun=/x,el=3\nwd=w,sd=*, rdpct=3\nrd=r,wd=w,io=100,elapsed=2,bana=7\n";
 
-fn brunt(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_brunt")).args(arguments).current_dir(folder).output().unwrap()
-}
-
 fn with(text: &str, arguments: &[&str]) -> (Option<i32>, String, String) {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("p"), text).unwrap();
-    let done = brunt(folder.path(), arguments);
+    // No other host is there: the program that would lead to it is not.
+    let mut command = Command::new(env!("CARGO_BIN_EXE_brunt"));
+    command.args(arguments).current_dir(folder.path()).env("BRUNT_SSH", "/nonexistent/ssh");
+    let done = command.output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     (done.status.code(), text(done.stdout), text(done.stderr))
 }
@@ -63,9 +61,11 @@ fn problems_of_devices_are_shown_at_their_definitions() {
 }
 
 #[test]
-fn a_host_that_is_elsewhere_is_told_as_a_problem() {
+fn a_host_that_cannot_be_reached_is_told_as_a_problem() {
     let text = "hd=far,system=192.0.2.1\nsd=sd1,lun=/dev/x\nrd=r,sd=sd1,iorate=10,elapsed=2\n";
     let (status, _, stderr) = with(text, &["-f", "p"]);
     assert_eq!(status, Some(4));
-    assert!(stderr.contains("error[setup]: host far is another machine"), "{stderr}");
+    let told = "error[setup]: host=far: the agent cannot be started: ssh 192.0.2.1: `/nonexistent/ssh` cannot be run";
+    assert!(stderr.contains(told), "{stderr}");
+    assert!(stderr.ends_with("\n1 error\n"), "told once: {stderr}");
 }

@@ -241,6 +241,8 @@ impl Splitter {
 
     /// One parameter; `first`: it begins a logical line.
     fn piece(&mut self, piece: &str, first: bool, number: usize) {
+        // It may come to stand at the end of its line, where a carriage return is no part of it.
+        let piece = piece.trim_end_matches('\r');
         if piece.is_empty() {
             return;
         }

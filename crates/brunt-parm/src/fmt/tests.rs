@@ -139,6 +139,12 @@ fn runs_that_were_joined_are_named() {
     assert_eq!(joined, [3, 5]);
 }
 
+#[test]
+fn a_carriage_return_before_a_comma_ends_no_line() {
+    let formatted = format("p", "rd=r,\n  el=10s,in=1\r,\n").unwrap();
+    assert_eq!(formatted.text, "rd=r,elapsed=10s,interval=1\n");
+}
+
 /// Something that a parameter file might hold.
 fn token() -> impl Strategy<Value = String> {
     let names: Vec<String> = keywords::table().map(|k| format!("{}=", k.name)).collect();

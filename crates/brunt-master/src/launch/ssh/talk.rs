@@ -67,7 +67,7 @@ impl Talk {
     /// # Errors
     /// It does not come so far.
     pub(super) async fn boot(&mut self, script: &str, payload: &Payload) -> Result<(), Stop> {
-        self.send(script.as_bytes()).await?;
+        or_deaf(self.send(script.as_bytes()).await)?;
         let mut limit = START_LIMIT;
         loop {
             let answer = self.answer(limit).await?;
@@ -79,7 +79,7 @@ impl Talk {
                     self.heard.phase = Phase::Script;
                 }
                 "note" => self.tell(rest.to_owned()).await,
-                "need" => limit += self.copy(rest, payload).await?,
+                "need" => limit += or_deaf(self.copy(rest, payload).await)?,
                 "ready" => {
                     self.heard.phase = Phase::Agent;
                     return Ok(());
@@ -182,6 +182,14 @@ impl Talk {
     async fn tell(&self, line: String) {
         // Whoever started this is gone when nobody takes the line.
         let _ = self.log.send(line).await;
+    }
+}
+
+/// Who reads no more may have said why before: that is still to be heard.
+fn or_deaf<T: Default>(sent: Result<T, Stop>) -> Result<T, Stop> {
+    match sent {
+        Err(Stop::Ended) => Ok(T::default()),
+        sent => sent,
     }
 }
 

@@ -198,7 +198,7 @@ fn keys_of_the_engine_are_followed() {
         ("cpu_latency", "2000000001"),
         ("cpu_latency", "-1"),
         ("cpu_latency", "1.5"),
-        ("become", "sudo"),
+        ("array_cache", "512g"),
     ];
     insta::assert_snapshot!(told(&with(&wrong, None).1), @r"
     Error[misc-value] engine= is auto, sync, aio, uring or null, not `libaio`
@@ -207,7 +207,7 @@ fn keys_of_the_engine_are_followed() {
     Error[misc-value] cpu_latency= is a whole number of microseconds from 0 to 2000000000, not `2000000001`
     Error[misc-value] cpu_latency= is a whole number of microseconds from 0 to 2000000000, not `-1`
     Error[misc-value] cpu_latency= is a whole number of microseconds from 0 to 2000000000, not `1.5`
-    Warning[later-misc] misc=(become=…) has no effect in this version | leave it out, or keep it for a later version
+    Warning[later-misc] misc=(array_cache=…) has no effect in this version | leave it out, or keep it for a later version
     ");
 }
 
