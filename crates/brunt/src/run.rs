@@ -14,17 +14,21 @@ use brunt_worker::control;
 use tokio::sync::mpsc;
 
 use crate::arguments::{Arguments, Layout};
+use crate::detach;
 use crate::diagnostics::{self, Shower};
 use crate::exit;
 use crate::invocation::Invocation;
 use crate::prepare::{self, Prepared, Unplannable};
+use crate::process;
 use crate::session::{Session, now_ms};
 use crate::signals::{self, Interrupted};
 
 /// Events of agents that may wait for the master before they wait themselves.
 const EVENTS: usize = 4096;
 /// Runs what the command line asks for and gives the exit status.
-pub fn run(invocation: &Invocation, arguments: &Arguments) -> i32 {
+///
+/// `background`: from the moment that the output directory is known there is nobody to show anything to.
+pub fn run(invocation: &Invocation, arguments: &Arguments, background: bool) -> i32 {
     let asked = arguments.output.as_deref().unwrap_or("output");
     let directory = match Directory::open(asked, now_ms(), &invocation.zone) {
         Ok(directory) => directory,
@@ -33,6 +37,14 @@ pub fn run(invocation: &Invocation, arguments: &Arguments) -> i32 {
             return exit::of_abort(AbortCause::Output, invocation.as_vdbench);
         }
     };
+    if background && let Err(error) = detach::settle(directory.path()) {
+        let _ = writeln!(
+            io::stderr(),
+            "error: cannot write what the console shows to '{}': {error}",
+            directory.path().display()
+        );
+        return exit::of_abort(AbortCause::Output, invocation.as_vdbench);
+    }
     let seed = arguments.seed.unwrap_or_else(draw_seed);
     let opened = opened(invocation, arguments, &directory, seed);
     let mut session = match Session::new(directory) {
@@ -197,6 +209,7 @@ fn opened(invocation: &Invocation, arguments: &Arguments, directory: &Directory,
         zone: invocation.zone.clone(),
         seed,
         pid: std::process::id(),
+        birth: process::birth(std::process::id()),
     }
 }
 
