@@ -251,6 +251,13 @@ pub enum Event {
         /// A sentence.
         text: String,
     },
+    /// The master was killed, and another process goes on in its place.
+    TakenOver {
+        /// That process.
+        pid: u32,
+        /// As [`Opened::birth`].
+        birth: Option<Birth>,
+    },
     /// The execution cannot go on. What was measured so far has been reported.
     Aborted {
         /// Why.

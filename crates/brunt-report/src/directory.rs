@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::chunk::Chunk;
 use crate::clock::Clock;
-use crate::reporter::{CONSOLE, EVENTS};
+use crate::reporter::{CONSOLE, EVENTS, TAKEOVER};
 
 mod hold;
 
@@ -298,7 +298,7 @@ fn remove_old_reports(path: &Path) -> Result<(), OutputError> {
 /// Whether an execution makes files of that name.
 fn is_report(name: &str) -> bool {
     let swat = name.starts_with("swat_mon") && name.ends_with(".txt");
-    name.ends_with(".html") || name.ends_with(".bin") || swat || name == EVENTS || name == CONSOLE
+    name.ends_with(".html") || name.ends_with(".bin") || swat || [EVENTS, CONSOLE, TAKEOVER].contains(&name)
 }
 
 #[cfg(test)]

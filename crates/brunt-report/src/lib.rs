@@ -48,4 +48,4 @@ mod usage;
 
 pub use chunk::Chunk;
 pub use directory::{Directory, OutputError, is_held};
-pub use reporter::{CONSOLE, EVENTS, Reporter};
+pub use reporter::{CONSOLE, EVENTS, Reporter, TAKEOVER};

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use brunt_event::Opened;
+use brunt_event::Birth;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tokio::signal::unix::{Signal as Arrivals, SignalKind, signal};
@@ -13,6 +13,7 @@ use crate::exit;
 use crate::follow::{Follower, LOOK, Master};
 use crate::partial;
 use crate::process;
+use crate::takeover;
 
 const USAGE: &str = "usage: brunt attach DIR [--stop]";
 
@@ -63,14 +64,14 @@ async fn attach(call: &Call) -> Result<i32, String> {
     let mut follower = Follower::open(&directory).map_err(|error| error.to_string())?;
     follower.read_on(false).map_err(|error| error.to_string())?;
     if call.stop && follower.status().is_none() && follower.master() != Master::Gone {
-        stop(follower.opened())?;
+        stop(follower.leader())?;
     }
     follow(&mut follower, &directory, &mut interrupts).await
 }
 
 /// Until the execution is over, or the caller leaves.
 async fn follow(follower: &mut Follower, directory: &Path, interrupts: &mut Arrivals) -> Result<i32, String> {
-    let mut doubted = false;
+    let (mut doubted, mut tried) = (false, false);
     loop {
         let master = follower.master();
         follower.read_on(false).map_err(|error| error.to_string())?;
@@ -82,6 +83,12 @@ async fn follow(follower: &mut Follower, directory: &Path, interrupts: &mut Arri
         }
         match master {
             Master::There => {}
+            Master::Gone if !std::mem::replace(&mut tried, true) => {
+                if let Err(why) = takeover::start(directory) {
+                    let _ = writeln!(io::stderr(), "note: nobody can go on with this execution: {why}");
+                }
+                continue;
+            }
             Master::Gone => {
                 partial::complete(directory)?;
                 continue;
@@ -108,17 +115,15 @@ async fn follow(follower: &mut Follower, directory: &Path, interrupts: &mut Arri
 }
 
 /// Asks the master to end as one Ctrl-C does, if its process is surely that one.
-fn stop(opened: &Opened) -> Result<(), String> {
-    let birth = process::birth(opened.pid);
-    if birth.is_none() || birth != opened.birth {
+fn stop((pid, known): (u32, Option<&Birth>)) -> Result<(), String> {
+    let birth = process::birth(pid);
+    if birth.is_none() || birth.as_ref() != known {
         return Err(format!(
-            "the execution goes on, but its master (process {}) is not a process of this machine that can be seen from \
-             here; use --stop where it was started",
-            opened.pid
+            "the execution goes on, but its master (process {pid}) is not a process of this machine that can be seen from \
+             here; use --stop where it was started"
         ));
     }
-    // Linux has no process numbers beyond this.
-    let pid = Pid::from_raw(opened.pid.cast_signed());
+    let pid = Pid::from_raw(pid.cast_signed());
     kill(pid, Signal::SIGINT).map_err(|error| format!("process {pid} cannot be told to stop: {}", error.desc()))
 }
 

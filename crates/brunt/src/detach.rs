@@ -4,7 +4,7 @@
 //! The caller starts this program again (`brunt detached …`). The child says on its standard output which directory it
 //! writes to, and lets go of all its standard streams; the caller shows what is written there until the first run starts.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs::OpenOptions;
 use std::io::{self, Read, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -25,9 +25,10 @@ use crate::invocation::Invocation;
 pub const CHILD: &str = "detached";
 
 /// Starts the child and shows its set-up. 0 once a run has started, else the status that the execution ended with.
-pub fn start(invocation: &Invocation, name: &OsStr, words: &[OsString]) -> i32 {
+pub fn start(invocation: &Invocation) -> i32 {
     let mut command = Command::new(&invocation.program);
-    let command = command.arg0(name).arg(CHILD).args(words).stdin(Stdio::null()).stdout(Stdio::piped());
+    let command =
+        command.arg0(&invocation.name).arg(CHILD).args(&invocation.words).stdin(Stdio::null()).stdout(Stdio::piped());
     let mut child = match command.spawn() {
         Ok(child) => child,
         Err(error) => return complain(&format!("{} cannot be started: {error}", invocation.program.display())),
@@ -40,7 +41,7 @@ pub fn start(invocation: &Invocation, name: &OsStr, words: &[OsString]) -> i32 {
 }
 
 /// Where the child writes; `None`: it has ended before.
-fn directory(child: &mut Child) -> Option<PathBuf> {
+pub fn directory(child: &mut Child) -> Option<PathBuf> {
     let mut said = Vec::new();
     child.stdout.take()?.read_to_end(&mut said).ok()?;
     (said.pop() == Some(b'\n')).then(|| PathBuf::from(OsString::from_vec(said)))

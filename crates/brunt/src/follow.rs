@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use brunt_event::{Event, Opened};
+use brunt_event::{Birth, Event, Opened};
 use brunt_report::{Chunk, Reporter, is_held};
 
 use crate::process;
@@ -61,9 +61,9 @@ impl Follower {
         Ok(follower)
     }
 
-    /// The head of its events.
-    pub fn opened(&self) -> &Opened {
-        &self.opened
+    /// The process that leads it: the one that began it, or the last that took it over.
+    pub fn leader(&self) -> (u32, Option<&Birth>) {
+        (self.opened.pid, self.opened.birth.as_ref())
     }
 
     /// Its exit status, once all its events were shown.
@@ -107,6 +107,7 @@ impl Follower {
         }
         match &record.event {
             Event::RunStarted(_) => self.running = true,
+            Event::TakenOver { pid, birth } => (self.opened.pid, self.opened.birth) = (*pid, birth.clone()),
             Event::Closed { status, .. } => self.status = Some(*status),
             _ => {}
         }

@@ -16,6 +16,7 @@ mod files;
 mod fmt_command;
 mod follow;
 mod invocation;
+mod lead;
 mod luns_command;
 mod options;
 mod partial;
@@ -28,6 +29,8 @@ mod serve;
 mod session;
 mod signals;
 mod stream;
+mod takeover;
+mod testament;
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -53,7 +56,10 @@ fn main() -> ExitCode {
         Some("attach") => attach_command::run(&words[1..]),
         Some(detach::CHILD) => {
             detach::leave_session();
-            command(&program, words.split_off(1), true)
+            match words.get(1).and_then(|w| w.to_str()) {
+                Some("attach") => takeover::lead(words.get(2)),
+                _ => command(&program, words.split_off(1), true),
+            }
         }
         _ => command(&program, words, false),
     };
@@ -63,12 +69,13 @@ fn main() -> ExitCode {
 
 /// An execution; `background`: whether this is the child that was made for it.
 fn command(name: &OsStr, words: Vec<OsString>, background: bool) -> i32 {
-    let invocation = Invocation::of(name);
+    let invocation = Invocation { words, ..Invocation::of(name) };
+    let words = &invocation.words;
     let read = if words.is_empty() { Ok(None) } else { arguments::read(words.iter().cloned()).map(Some) };
     match read {
         Ok(Some(arguments)) if arguments.help => print(&options::help()),
         Ok(Some(arguments)) if arguments.version => print(&format!("brunt {}\n", env!("CARGO_PKG_VERSION"))),
-        Ok(Some(arguments)) if arguments.detach && !background => detach::start(&invocation, name, &words),
+        Ok(Some(arguments)) if arguments.detach && !background => detach::start(&invocation),
         Ok(Some(arguments)) => run::run(&invocation, &arguments, background),
         Ok(None) => usage_error(&invocation, "no parameter file was named: -f FILE"),
         Err(error) => usage_error(&invocation, &error.to_string()),

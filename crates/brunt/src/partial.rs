@@ -8,6 +8,7 @@ use brunt_report::{Chunk, Directory, EVENTS, OutputError, Reporter};
 use crate::exit;
 use crate::session::now_ms;
 use crate::stream::EventStream;
+use crate::testament;
 
 /// Chunks that are written at once.
 const CHUNKS: usize = 4096;
@@ -64,20 +65,9 @@ pub fn complete(path: &Path) -> Result<(), String> {
         Err(OutputError::InUse { .. }) => return Ok(()),
         Err(error) => return Err(error.to_string()),
     };
-    let (mut stream, head, opened) = EventStream::open(path).map_err(|error| error.to_string())?;
-    let (mut reporter, mut progress, mut chunks) = (Reporter::new(), Progress::default(), Vec::new());
-    let mut next = Some(head);
-    while let Some(record) = next {
-        progress.take(&record.event);
-        reporter.feed(&record, &mut chunks);
-        // The event is there.
-        chunks.retain(|chunk| !matches!(chunk, Chunk::File { name, .. } if name == EVENTS));
-        if chunks.len() >= CHUNKS {
-            directory.write(&chunks).map_err(|error| error.to_string())?;
-            chunks.clear();
-        }
-        next = stream.next().map_err(|error| error.to_string())?;
-    }
+    let mut progress = Progress::default();
+    let (mut reporter, opened) = rebuild(&mut directory, &mut |record| progress.take(&record.event))?;
+    let mut chunks = Vec::new();
     if !progress.closed {
         let cause = AbortCause::MasterLost;
         let text = progress.text(&opened);
@@ -87,5 +77,30 @@ pub fn complete(path: &Path) -> Result<(), String> {
             reporter.feed(&Record { at_ms: now_ms(), event }, &mut chunks);
         }
     }
-    directory.write(&chunks).map_err(|error| error.to_string())
+    directory.write(&chunks).map_err(|error| error.to_string())?;
+    testament::burn(path);
+    Ok(())
+}
+
+/// Writes all reports again from the events, each of which is shown to `see`. Gives the reporter behind the last of them.
+///
+/// # Errors
+/// They cannot be read or written, in a sentence.
+pub fn rebuild(directory: &mut Directory, see: &mut dyn FnMut(&Record)) -> Result<(Reporter, Opened), String> {
+    let (mut stream, head, opened) = EventStream::open(directory.path()).map_err(|error| error.to_string())?;
+    let (mut reporter, mut chunks) = (Reporter::new(), Vec::new());
+    let mut next = Some(head);
+    while let Some(record) = next {
+        see(&record);
+        reporter.feed(&record, &mut chunks);
+        // The event is there.
+        chunks.retain(|chunk| !matches!(chunk, Chunk::File { name, .. } if name == EVENTS));
+        if chunks.len() >= CHUNKS {
+            directory.write(&chunks).map_err(|error| error.to_string())?;
+            chunks.clear();
+        }
+        next = stream.next().map_err(|error| error.to_string())?;
+    }
+    directory.write(&chunks).map_err(|error| error.to_string())?;
+    Ok((reporter, opened))
 }

@@ -129,9 +129,9 @@ impl Ring {
         }
     }
 
-    /// A new stream begins behind number `after`. When messages behind it are gone, a warning says so.
+    /// A new stream begins behind number `after`. When messages behind it are gone, a warning says so. What is before it
+    /// and not confirmed stays: another master may ask for it.
     pub fn rewind(&mut self, after: u64) {
-        self.taken(after);
         self.sent = after;
         if self.forgotten > after {
             let count = self.forgotten - after;
