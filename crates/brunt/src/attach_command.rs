@@ -71,7 +71,8 @@ async fn attach(call: &Call) -> Result<i32, String> {
 
 /// Until the execution is over, or the caller leaves.
 async fn follow(follower: &mut Follower, directory: &Path, interrupts: &mut Arrivals) -> Result<i32, String> {
-    let (mut doubted, mut tried) = (false, false);
+    // A master that ends without getting anywhere is not put in the place of another for ever.
+    let (mut doubted, mut tried_at) = (false, None);
     loop {
         let master = follower.master();
         follower.read_on(false).map_err(|error| error.to_string())?;
@@ -83,7 +84,8 @@ async fn follow(follower: &mut Follower, directory: &Path, interrupts: &mut Arri
         }
         match master {
             Master::There => {}
-            Master::Gone if !std::mem::replace(&mut tried, true) => {
+            Master::Gone if tried_at < Some(follower.intervals()) => {
+                tried_at = Some(follower.intervals());
                 if let Err(why) = takeover::start(directory) {
                     let _ = writeln!(io::stderr(), "note: nobody can go on with this execution: {why}");
                 }

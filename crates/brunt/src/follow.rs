@@ -36,6 +36,8 @@ pub struct Follower {
     status: Option<i32>,
     /// Whether a run has started.
     running: bool,
+    /// Intervals so far.
+    intervals: u64,
     /// Standard output takes nothing any more.
     deaf: bool,
 }
@@ -55,6 +57,7 @@ impl Follower {
             chunks: Vec::new(),
             status: None,
             running: false,
+            intervals: 0,
             deaf: false,
         };
         follower.show(&head);
@@ -74,6 +77,11 @@ impl Follower {
     /// Whether a run was shown.
     pub fn is_running(&self) -> bool {
         self.running
+    }
+
+    /// How many intervals were shown.
+    pub fn intervals(&self) -> u64 {
+        self.intervals
     }
 
     /// Whether nobody reads what is shown.
@@ -107,6 +115,7 @@ impl Follower {
         }
         match &record.event {
             Event::RunStarted(_) => self.running = true,
+            Event::Interval(_) => self.intervals += 1,
             Event::TakenOver { pid, birth } => (self.opened.pid, self.opened.birth) = (*pid, birth.clone()),
             Event::Closed { status, .. } => self.status = Some(*status),
             _ => {}
