@@ -317,6 +317,8 @@ pub struct Birth {
     pub ticks: u64,
     /// The boot, which also tells machines apart (`/proc/sys/kernel/random/boot_id`).
     pub boot: String,
+    /// The machine's name.
+    pub host: String,
 }
 
 /// The current version of the schema.

@@ -9,7 +9,7 @@ pub mod way;
 use std::path::Path;
 use std::sync::Arc;
 
-use brunt_plan::plan::{Host, Plan, Settings};
+use brunt_plan::plan::Host;
 use tokio::sync::mpsc;
 
 use crate::dial::{Dial, DialError};
@@ -41,24 +41,45 @@ pub struct Here<'a> {
     pub cores: Option<String>,
     /// What goes before an agent's command on other machines, see [`privileges`].
     pub privileges: Vec<String>,
-    /// What is copied to hosts; nothing when no host is reached by SSH.
+    /// What is copied to hosts; nothing when all are this machine.
     pub payload: Arc<Payload>,
+    /// SHA-256 of our own program and of those that are copied; none when all hosts are this machine.
+    pub builds: Vec<String>,
     /// The port of agents that listen.
     pub port: u16,
 }
 
 impl<'a> Here<'a> {
-    /// What the hosts of a plan need.
+    /// What the hosts of an execution need, with its `misc=`.
     ///
     /// # Errors
     /// A wrong key of `misc=`, or the program cannot be read, in a sentence.
-    pub fn of(program: &'a Path, plan: &Plan) -> Result<Self, String> {
-        let payload = match way::any_ssh(plan) {
-            true => Payload::find(program).map_err(|error| error.to_string())?,
-            false => Payload::default(),
+    pub fn of(program: &'a Path, hosts: &[Host], misc: &[(String, String)]) -> Result<Self, String> {
+        let (cores, privileges) = (cores(misc)?, privileges(misc)?);
+        let mut here = Self {
+            program,
+            cores,
+            privileges,
+            payload: Arc::default(),
+            builds: Vec::new(),
+            port: listen::DEFAULT_PORT,
         };
-        let (cores, privileges) = (cores(&plan.settings)?, privileges(&plan.settings)?);
-        Ok(Self { program, cores, privileges, payload: Arc::new(payload), port: listen::DEFAULT_PORT })
+        if hosts.iter().any(|host| Way::of(host) != Ok(Way::Local)) {
+            let payload = Payload::find(program).map_err(|error| error.to_string())?;
+            here.builds = payload.offers().iter().map(|offer| offer.sha256.clone()).collect();
+            if !payload.offers().iter().any(|offer| offer.path == program) {
+                let unread = |error| format!("{} cannot be read: {error}", program.display());
+                here.builds.push(payload::own_sha256().map_err(unread)?);
+            }
+            here.payload = Arc::new(payload);
+        }
+        Ok(here)
+    }
+
+    /// What is wanted on a host.
+    pub fn crew(&self, host: &Host) -> Crew {
+        let builds = if Way::of(host) == Ok(Way::Local) { Vec::new() } else { self.builds.clone() };
+        Crew { label: host.label.clone(), workers: host.workers, cores: self.cores.clone(), builds }
     }
 }
 
@@ -85,9 +106,9 @@ pub fn dial(host: &Host, here: &Here<'_>) -> Result<Box<dyn Dial>, String> {
 ///
 /// # Errors
 /// A value that is neither a core nor a range of them, in a sentence.
-pub fn cores(settings: &Settings) -> Result<Option<String>, String> {
+pub fn cores(misc: &[(String, String)]) -> Result<Option<String>, String> {
     let mut lists = Vec::new();
-    for (_, range) in settings.misc.iter().filter(|(key, _)| key == "cpus") {
+    for (_, range) in misc.iter().filter(|(key, _)| key == "cpus") {
         let (from, to) = range.split_once('-').unwrap_or((range, range));
         match (from.parse::<u32>(), to.parse::<u32>()) {
             (Ok(from), Ok(to)) if from <= to => lists.push(range.as_str()),
@@ -101,8 +122,8 @@ pub fn cores(settings: &Settings) -> Result<Option<String>, String> {
 ///
 /// # Errors
 /// More than one such key, or one without a word, in a sentence.
-pub fn privileges(settings: &Settings) -> Result<Vec<String>, String> {
-    let mut asked = settings.misc.iter().filter(|(key, _)| key == "become").map(|(_, value)| value);
+pub fn privileges(misc: &[(String, String)]) -> Result<Vec<String>, String> {
+    let mut asked = misc.iter().filter(|(key, _)| key == "become").map(|(_, value)| value);
     let words: Vec<String> = match (asked.next(), asked.next()) {
         (None, _) => return Ok(Vec::new()),
         (Some(value), None) => value.split_whitespace().map(str::to_owned).collect(),
@@ -129,7 +150,7 @@ pub async fn local(
     events: mpsc::Sender<(usize, LinkEvent)>,
 ) -> Result<GrpcLink, LaunchError> {
     let dial = Box::new(LocalDial::new(program, label, workers, cores));
-    let crew = Crew { label: label.to_owned(), workers, cores: cores.map(str::to_owned) };
+    let crew = Crew { label: label.to_owned(), workers, cores: cores.map(str::to_owned), builds: Vec::new() };
     let link = GrpcLink::over(host, crew, dial, Terms::NONE, events);
     match link.begin().await {
         Ok(()) => Ok(link),
@@ -141,21 +162,18 @@ pub async fn local(
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::testing::plan;
 
-    fn settings(key: &str, values: &[&str]) -> Settings {
-        let mut settings = plan(vec![]).settings;
-        settings.misc = values.iter().map(|v| (key.to_owned(), (*v).to_owned())).collect();
-        settings
+    fn misc(key: &str, values: &[&str]) -> Vec<(String, String)> {
+        values.iter().map(|v| (key.to_owned(), (*v).to_owned())).collect()
     }
 
     fn of(values: &[&str]) -> Result<Option<String>, String> {
-        cores(&settings("cpus", values))
+        cores(&misc("cpus", values))
     }
 
     #[test]
     fn privileges_are_words() {
-        let of = |values: &[&str]| privileges(&settings("become", values));
+        let of = |values: &[&str]| privileges(&misc("become", values));
         assert_eq!(of(&[]), Ok(vec![]));
         assert_eq!(of(&["sudo  -n"]), Ok(vec!["sudo".to_owned(), "-n".to_owned()]));
         assert_eq!(of(&[" "]).unwrap_err(), "misc=(become=…) needs a command, such as \"sudo -n\"");

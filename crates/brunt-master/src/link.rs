@@ -17,6 +17,8 @@ pub struct HostHello {
     pub host_name: String,
     /// Process number of each worker, in order.
     pub worker_pids: Vec<u32>,
+    /// SHA-256 of its program, where that is none of those that this machine gives to its hosts.
+    pub other_build: Option<String>,
 }
 
 /// What a host knows about the luns of the plan and about itself.

@@ -81,9 +81,11 @@ impl Rules {
         };
         let hook_limit = match misc("hook_limit") {
             None => None,
-            Some(text) => Some(duration(text).ok_or_else(|| {
-                format!("misc=(hook_limit={text}) is not a time above 0 in seconds, or with s, m or h")
-            })?),
+            Some(text) => {
+                let wrong = || format!("misc=(hook_limit={text}) is not a time above 0 in seconds, or with s, m or h");
+                let seconds = brunt_plan::seconds(text).filter(|seconds| *seconds > 0).ok_or_else(wrong)?;
+                Some(Duration::from_secs(seconds.into()))
+            }
         };
         Ok(Self {
             output: options.output.display().to_string(),
@@ -113,17 +115,6 @@ impl Rules {
     pub(crate) fn filled(&self, command: &str) -> String {
         command.replace("$output", &self.output)
     }
-}
-
-/// Reads `90`, `90s`, `10m`, `2h`.
-fn duration(text: &str) -> Option<Duration> {
-    let (number, factor) = match text.char_indices().last()? {
-        (at, 's') => (text.get(..at)?, 1),
-        (at, 'm') => (text.get(..at)?, 60),
-        (at, 'h') => (text.get(..at)?, 3600),
-        _ => (text, 1),
-    };
-    number.parse::<u64>().ok()?.checked_mul(factor).filter(|seconds| *seconds > 0).map(Duration::from_secs)
 }
 
 #[cfg(test)]

@@ -55,16 +55,20 @@ fn words(problem: &SetupProblem, as_vdbench: bool) -> String {
 }
 
 impl<L: HostLink> Session<'_, L> {
-    /// Announces the workers, greets all agents and asks them about their devices, all at the same time. What is wrong on
-    /// any host is told of all of them together.
+    /// Announces the workers, greets all agents and asks those that are there about their devices, all at the same time.
+    /// What is wrong on any host is told of all of them together.
     ///
     /// # Errors
     /// Agents of another version or without an answer, problems of devices, an interrupt.
     pub(crate) async fn set_up(&mut self, plan: Plan) -> Result<Resolved, SetupEnd> {
         self.announce_workers();
-        self.greet().await?;
+        let mut absent = self.greet().await?;
+        if absent.iter().all(Option::is_some) && !absent.is_empty() {
+            return Err(SetupEnd::Problems(absent.into_iter().flatten().collect()));
+        }
         self.emit(Event::QueryStarted);
-        let (facts, hosts, absent) = self.inspect(&plan).await?;
+        let (facts, hosts) = self.inspect(&plan, &mut absent).await?;
+        let absent: Vec<SetupProblem> = absent.into_iter().flatten().collect();
         self.rules.wait_for_devices(facts.iter().flatten());
         let resolved = match plan.resolve(&facts, &hosts) {
             Ok(resolved) if absent.is_empty() => resolved,
@@ -95,11 +99,15 @@ impl<L: HostLink> Session<'_, L> {
         }
     }
 
-    /// What the hosts say of their luns and of themselves, all asked at the same time, and the problem of each that did
-    /// not answer.
-    async fn inspect(&mut self, plan: &Plan) -> Result<(Vec<Vec<LunFacts>>, Vec<HostTraits>, Vec<SetupProblem>), Halt> {
+    /// What the hosts that are there say of their luns and of themselves, all asked at the same time; those that do not
+    /// answer have a problem from then on.
+    async fn inspect(
+        &mut self,
+        plan: &Plan,
+        absent: &mut [Option<SetupProblem>],
+    ) -> Result<(Vec<Vec<LunFacts>>, Vec<HostTraits>), Halt> {
         let fleet = self.fleet;
-        let hosts = fleet.hosts.iter().enumerate();
+        let hosts = fleet.hosts.iter().enumerate().filter(|(h, _)| absent[*h].is_none());
         let queries = hosts.map(|(h, host)| (h, within(INSPECT_LIMIT, host.link.inspect(plan.lun_queries(h)))));
         let name_slow =
             |session: &mut Self, slow: &[usize]| session.name_slow("inspect", slow, SLOW, Some(INSPECT_LIMIT));
@@ -107,13 +115,12 @@ impl<L: HostLink> Session<'_, L> {
         self.catch_up();
         let mut luns = vec![Vec::new(); fleet.hosts.len()];
         let mut traits = vec![HostTraits { silent: true, ..HostTraits::default() }; fleet.hosts.len()];
-        let mut absent = Vec::new();
         for (h, answer) in answers {
             let facts = match answer {
                 Ok(facts) => facts,
                 Err(error) => {
                     let text = format!("host={}: inspect: {error}", self.layout.host_label(h));
-                    absent.push(SetupProblem { kind: SetupKind::Setup, text, vdbench: None, span: None });
+                    absent[h] = Some(SetupProblem { kind: SetupKind::Setup, text, vdbench: None, span: None });
                     continue;
                 }
             };
@@ -127,7 +134,7 @@ impl<L: HostLink> Session<'_, L> {
             luns[h] = of_host;
             traits[h] = HostTraits { engines, machine, silent: false };
         }
-        Ok((luns, traits, absent))
+        Ok((luns, traits))
     }
 
     fn announce_formats(&mut self, resolved: &Resolved) {

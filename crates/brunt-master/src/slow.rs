@@ -14,14 +14,20 @@ const NAMED: usize = 8;
 impl<L> Session<'_, L> {
     /// Names hosts that have not answered after some time to what they were asked for.
     pub(crate) fn name_slow(&mut self, what: &str, hosts: &[usize], after: Duration, limit: Option<Duration>) {
+        let named = self.labels(hosts);
+        let limit = limit.map_or_else(String::new, |limit| format!("; waiting for up to {} seconds", limit.as_secs()));
+        let text = format!("{what}: no answer from {named} within {} seconds{limit}", after.as_secs());
+        self.notice(true, "slow-host", text);
+    }
+
+    /// Hosts for a message: the first ones, and how many more.
+    pub(crate) fn labels(&self, hosts: &[usize]) -> String {
         let labels = hosts.iter().take(NAMED).map(|host| format!("host={}", self.layout.host_label(*host)));
         let mut named = labels.collect::<Vec<_>>().join(", ");
         if hosts.len() > NAMED {
             named.push_str(&format!(" and {} more", hosts.len() - NAMED));
         }
-        let limit = limit.map_or_else(String::new, |limit| format!("; waiting for up to {} seconds", limit.as_secs()));
-        let text = format!("{what}: no answer from {named} within {} seconds{limit}", after.as_secs());
-        self.notice(true, "slow-host", text);
+        named
     }
 }
 

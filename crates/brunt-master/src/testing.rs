@@ -1,6 +1,6 @@
 //! A fleet in memory: agents that play what a test wrote down.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -48,6 +48,10 @@ pub(crate) struct FakeAgent {
     deaf: bool,
     /// Never answers an inspection.
     mute: bool,
+    /// Takes a quarter of a minute to be there.
+    late: bool,
+    /// Its greeting: another build, or why there is none.
+    hello: Result<Option<String>, LinkError>,
     answer: Answer,
     calls: Calls,
     events: mpsc::Sender<(usize, LinkEvent)>,
@@ -70,7 +74,11 @@ impl HostLink for FakeAgent {
     async fn hello(&self) -> Result<HostHello, LinkError> {
         self.called("hello".into());
         let worker_pids = (0..self.workers).map(|n| 1000 + n).collect();
-        Ok(HostHello { version: "0".into(), host_name: "here".into(), worker_pids })
+        if self.late {
+            tokio::time::sleep(Duration::from_secs(15)).await;
+        }
+        let other_build = self.hello.clone()?;
+        Ok(HostHello { version: "0".into(), host_name: "here".into(), worker_pids, other_build })
     }
 
     async fn inspect(&self, queries: Vec<LunQuery>) -> Result<HostFacts, LinkError> {
@@ -175,6 +183,10 @@ pub(crate) struct Stage {
     pub(crate) deaf: bool,
     /// Hosts that never answer an inspection.
     pub(crate) mute: Vec<usize>,
+    /// Hosts that take a quarter of a minute to be there.
+    pub(crate) late: Vec<usize>,
+    /// What comes of the greeting of a host, where it is not what was hoped for.
+    pub(crate) hellos: BTreeMap<usize, Result<Option<String>, LinkError>>,
     pub(crate) answer: Answer,
     /// Controls that are sent with the event that begins so in short.
     pub(crate) controls: Vec<(&'static str, Control)>,
@@ -207,6 +219,8 @@ impl Stage {
             hook_statuses: Vec::new(),
             deaf: false,
             mute: Vec::new(),
+            late: Vec::new(),
+            hellos: BTreeMap::new(),
             answer: Arc::new(|_, query| facts(query.sd)),
             controls: Vec::new(),
             later: Vec::new(),
@@ -245,6 +259,8 @@ impl Stage {
                 hook_status: self.hook_statuses.get(host).copied().unwrap_or(self.hook_status),
                 deaf: self.deaf,
                 mute: self.mute.contains(&host),
+                late: self.late.contains(&host),
+                hello: self.hellos.get(&host).cloned().unwrap_or(Ok(None)),
                 answer: self.answer.clone(),
                 calls: calls.clone(),
                 events: events.clone(),

@@ -76,6 +76,8 @@ pub struct Crew {
     pub workers: u32,
     /// The list of cores where they shall stay ([`crate::launch::cores`]).
     pub cores: Option<String>,
+    /// SHA-256 of each program that its agent may be without a word; empty: it is not asked.
+    pub builds: Vec<String>,
 }
 
 /// A [`HostLink`](crate::link::HostLink) over connections that may break. Dropped, it gives the agent up.
@@ -192,7 +194,7 @@ impl<L: Line> Link<L> {
         };
         self.check(&reply)?;
         self.keepsake.token(&reply.token);
-        self.shared.begin(reply.token);
+        self.shared.begin(reply.token.clone());
         let reports = match talk.events(v1::EventsRequest { after: 0 }).await {
             Ok(reports) => reports,
             Err(CallError::Refused(reason)) => return Err(LinkError::Refused(reason)),
@@ -207,10 +209,12 @@ impl<L: Line> Link<L> {
         let keeper = Keeper::new(Arc::clone(&self.shared), events, suspected, log);
         let keeper = tokio::spawn(keeper.run(talk, reports));
         *self.keeper.lock().unwrap_or_else(PoisonError::into_inner) = Some(keeper);
-        Ok(HostHello { version: reply.version, host_name: reply.host_name, worker_pids: reply.worker_pids })
+        let v1::HelloReply { version, host_name, worker_pids, build, .. } = reply;
+        let other_build = (!build.is_empty() && !self.shared.crew.builds.contains(&build)).then_some(build);
+        Ok(HostHello { version, host_name, worker_pids, other_build })
     }
 
-    /// Refuses another build: what a share means is not said by the protocol alone.
+    /// Refuses another version: what a share means is not said by the protocol alone.
     fn check(&self, reply: &v1::HelloReply) -> Result<(), LinkError> {
         let version = env!("CARGO_PKG_VERSION");
         if reply.protocol == PROTOCOL && reply.version == version {

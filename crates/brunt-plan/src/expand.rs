@@ -34,10 +34,11 @@ use self::fs::FsRuns;
 use self::fsds::Fsds;
 use self::hosts::Hosts;
 use self::log::Log;
+pub use self::misc::seconds;
 use self::runs::Runs;
 use self::sds::Sds;
 use crate::options::Options;
-use crate::plan::Plan;
+use crate::plan::{Host, Plan};
 
 /// Makes the plan of everything that needs no device. All problems are added to `diags`; an error at a place that
 /// already has one there is not repeated. `None` exactly when there was an error.
@@ -74,6 +75,13 @@ pub fn expand(file: &ParmFile, options: &Options, diags: &mut Vec<Diag>) -> Opti
     let failed = log.failed();
     settings.unsupported = log.unsupported;
     (!failed).then_some(Plan { settings, hosts: hosts.list, sds: sds.list, wds, fsds: fsds.list, fwds, runs })
+}
+
+/// The hosts of a file alone, for a visit before there is anything to run. `None` exactly when there was an error.
+pub fn hosts(file: &ParmFile, options: &Options, diags: &mut Vec<Diag>) -> Option<Vec<Host>> {
+    let mut log = Log::new(diags);
+    let hosts = Hosts::expand(file, options, &mut log);
+    (!log.failed()).then_some(hosts.list)
 }
 
 /// Names of reports that every execution has.

@@ -26,7 +26,7 @@ pub mod work;
 mod testing;
 
 pub use deal::{Deal, RequestedColumns};
-pub use expand::expand;
+pub use expand::{expand, hosts, seconds};
 pub use options::{ForcedFormat, Options};
 pub use rate::rate_of_percent;
 pub use resolve::{FormatNeed, Resolved, SetupKind, SetupNotice, SetupProblem};

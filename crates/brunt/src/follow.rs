@@ -7,7 +7,7 @@ use std::time::Duration;
 use brunt_event::{Birth, Event, Opened};
 use brunt_report::{Chunk, Reporter, is_held};
 
-use crate::process;
+use crate::process::{self, Place};
 use crate::stream::{EventStream, StreamError};
 
 /// From one look at the events to the next: seldom enough to cost nothing, soon enough for people. Network file systems
@@ -124,16 +124,15 @@ impl Follower {
 
     /// Whether its master is there. To be asked before the events are read a last time: what it wrote is there then.
     pub fn master(&self) -> Master {
-        match is_held(&self.path) {
-            Ok(Some(true)) => Master::There,
-            Ok(Some(false)) => Master::Gone,
-            // No locks there: its process, if it is one of this machine.
-            Ok(None) | Err(_) => match &self.opened.birth {
-                Some(birth) if Some(&birth.boot) != process::boot().as_ref() => Master::Unknown,
-                Some(birth) if process::birth(self.opened.pid).as_ref() == Some(birth) => Master::There,
-                Some(_) => Master::Gone,
-                None => Master::Unknown,
-            },
+        let place = self.opened.birth.as_ref().map_or(Place::Elsewhere, process::place);
+        match (is_held(&self.path), place) {
+            (Ok(Some(true)), _) => Master::There,
+            // A network file system may show locks to none but the machine that took them.
+            (_, Place::Elsewhere) => Master::Unknown,
+            (_, Place::Before) | (Ok(Some(false)), Place::Here) => Master::Gone,
+            // No locks there: its process.
+            (_, Place::Here) if process::birth(self.opened.pid) == self.opened.birth => Master::There,
+            (_, Place::Here) => Master::Gone,
         }
     }
 }

@@ -6,7 +6,7 @@ use brunt_event::{AbortCause, Event, NoticeLevel};
 use brunt_master::launch::way::{self, Way};
 use brunt_master::launch::{self, Here};
 use brunt_master::link::HostFacts;
-use brunt_master::tether::{Crew, Keepsake, Kept, Terms};
+use brunt_master::tether::{Keepsake, Kept, Terms};
 use brunt_master::{Control, Fleet, FleetHost, GrpcLink, LinkEvent, Options, Outcome, Past};
 use brunt_plan::plan::Plan;
 use brunt_worker::control;
@@ -116,13 +116,12 @@ impl Leading<'_> {
         let mut hosts = Vec::new();
         if brunt_master::refusals(plan).is_empty() {
             let program = &self.invocation.program;
-            let (mut here, terms) = (Here::of(program, plan)?, Terms::of(&plan.settings));
+            let (mut here, terms) = (Here::of(program, &plan.hosts, &plan.settings.misc)?, Terms::of(&plan.settings));
             here.port = self.arguments.port.unwrap_or(here.port);
-            for (code, text) in way::notes(plan, &here.payload).into_iter().filter(|_| kept.is_none()) {
+            for (code, text) in way::notes(&plan.hosts, &here.payload).into_iter().filter(|_| kept.is_none()) {
                 self.session.emit(Event::Notice { level: NoticeLevel::Note, code: code.to_owned(), text });
             }
             for (n, host) in plan.hosts.iter().enumerate() {
-                let crew = Crew { label: host.label.clone(), workers: host.workers, cores: here.cores.clone() };
                 let dial = launch::dial(host, &here)?;
                 let called = match Way::of(host)? {
                     Way::Local => program.display().to_string(),
@@ -130,7 +129,7 @@ impl Leading<'_> {
                 };
                 let words = |w| format!("{called} SlaveJvm -m localhost -l {}", host.worker_label(w));
                 let commands = (0..host.workers).map(words).collect();
-                let link = GrpcLink::over(n, crew, dial, terms, events.clone());
+                let link = GrpcLink::over(n, here.crew(host), dial, terms, events.clone());
                 let link = match kept.and_then(|kept| kept.get(n)) {
                     Some(kept) => link.of_session(kept),
                     None => link,

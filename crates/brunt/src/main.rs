@@ -51,7 +51,7 @@ fn main() -> ExitCode {
         Some("explain") => explain::run(&words[1..]),
         Some("calibrate") => calibrate_command::run(&Invocation::of(&program), &words[1..]),
         Some("certs") => certs_command::run(&words[1..]),
-        Some("luns") => luns_command::run(&words[1..]),
+        Some("luns") => luns_command::run(&Invocation::of(&program), &words[1..]),
         Some("completions") => completions::run(&words[1..]),
         Some("attach") => attach_command::run(&words[1..]),
         Some(detach::CHILD) => {

@@ -204,9 +204,9 @@ pub const SUBCOMMANDS: &[Subcommand] = &[
     },
     Subcommand {
         name: "luns",
-        takes: "[--match MODEL] [--json]",
-        help: "the disks of this machine as SD lines, with what they are and who uses them",
-        words: Words::These(&["--match", "--json"]),
+        takes: "[--host [USER@]SYSTEM]… [-f FILE…] …",
+        help: "the disks of this machine or of hosts as SD lines, with what they are and who uses them",
+        words: Words::Files(&["--host", "-f", "-p", "--match", "--json"]),
     },
     Subcommand {
         name: "attach",

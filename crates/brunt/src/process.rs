@@ -8,7 +8,8 @@ use brunt_event::Birth;
 pub fn birth(pid: u32) -> Option<Birth> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
-    Some(Birth { ticks: start_ticks(&stat)?, boot: boot.trim().to_owned() })
+    let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    Some(Birth { ticks: start_ticks(&stat)?, boot: boot.trim().to_owned(), host: host.trim().to_owned() })
 }
 
 /// Field 22 of `/proc/PID/stat` (`proc(5)`). The name in parentheses may hold anything, also parentheses.
@@ -21,9 +22,27 @@ fn start_ticks(stat: &str) -> Option<u64> {
     behind_name.nth(18)?.parse().ok()
 }
 
-/// This boot of this machine.
-pub fn boot() -> Option<String> {
-    birth(std::process::id()).map(|birth| birth.boot)
+/// Where a process was, seen from here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// On this machine, as it runs now.
+    Here,
+    /// On this machine, which was started again since: it has ended.
+    Before,
+    /// Perhaps on another machine.
+    Elsewhere,
+}
+
+/// Where a process was that has this birth.
+pub fn place(birth: &Birth) -> Place {
+    match self::birth(std::process::id()) {
+        Some(own) if own.boot == birth.boot => Place::Here,
+        // Names that a machine has before anybody gives it one tell nothing.
+        Some(own) if own.host == birth.host && !own.host.is_empty() && !own.host.starts_with("localhost") => {
+            Place::Before
+        }
+        _ => Place::Elsewhere,
+    }
 }
 
 #[cfg(test)]
@@ -39,9 +58,20 @@ mod tests {
     }
 
     #[test]
+    fn another_boot_of_this_machine_is_no_other_machine() {
+        let Some(own) = birth(std::process::id()) else { unreachable!("every process has one") };
+        assert_eq!(place(&own), Place::Here);
+        let other = |host: &str| place(&Birth { boot: "other".into(), host: host.into(), ..own.clone() });
+        let again = if own.host.starts_with("localhost") { Place::Elsewhere } else { Place::Before };
+        assert_eq!(
+            [other(&own.host), other("no-such-machine"), other("")],
+            [again, Place::Elsewhere, Place::Elsewhere]
+        );
+    }
+
+    #[test]
     fn this_process_has_one_and_process_zero_none() {
-        assert_eq!(birth(std::process::id()).map(|b| b.boot), boot());
-        assert!(boot().is_some());
+        assert!(birth(std::process::id()).is_some());
         assert_eq!(birth(0), None);
     }
 }

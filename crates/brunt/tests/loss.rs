@@ -1,110 +1,13 @@
 //! Workers, agents and masters that die or hang, as real processes: what is said, what is kept, and who is left.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use std::fs;
-use std::io::{BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
+#[path = "loss/running.rs"]
+mod running;
+
+use std::path::Path;
 
 use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
-
-/// An execution that is going on.
-struct Running {
-    folder: tempfile::TempDir,
-    child: Child,
-    console: BufReader<ChildStdout>,
-    /// What the console has said so far.
-    said: String,
-}
-
-impl Running {
-    fn start(parm: &str) -> Self {
-        Self::start_as(Path::new(env!("CARGO_BIN_EXE_brunt")), tempfile::tempdir().unwrap(), parm)
-    }
-
-    fn start_as(program: &Path, folder: tempfile::TempDir, parm: &str) -> Self {
-        fs::write(folder.path().join("p"), parm).unwrap();
-        let mut command = Command::new(program);
-        command.args(["-f", "p", "-o", "out"]).current_dir(folder.path());
-        // Sockets of sessions go to a folder of their own.
-        command.env("XDG_RUNTIME_DIR", folder.path());
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let console = BufReader::new(child.stdout.take().unwrap());
-        Self { folder, child, console, said: String::new() }
-    }
-
-    /// Reads the console up to a line that holds this.
-    fn until(&mut self, text: &str) -> String {
-        loop {
-            let mut line = String::new();
-            assert_ne!(self.console.read_line(&mut line).unwrap(), 0, "it ended before `{text}`:\n{}", self.said);
-            self.said += &line;
-            if line.contains(text) {
-                return line;
-            }
-        }
-    }
-
-    /// Reads the console up to the row of an interval.
-    fn until_row(&mut self, interval: u32) {
-        self.until(&format!(" {interval:>11} "));
-    }
-
-    /// The process of a worker, by its number over all hosts; of its agent, where that has one worker.
-    fn worker(&self, worker: u32) -> Pid {
-        let events = fs::read_to_string(self.out("events.ndjson")).unwrap();
-        let begin = format!("\"kind\":\"worker_connected\",\"worker\":{worker},\"pid\":");
-        let line = events.lines().find_map(|line| line.split_once(&begin)).expect("the worker has connected").1;
-        let digits: String = line.chars().take_while(char::is_ascii_digit).collect();
-        Pid::from_raw(digits.parse().unwrap())
-    }
-
-    fn out(&self, file: &str) -> PathBuf {
-        self.folder.path().join("out").join(file)
-    }
-
-    /// Waits for the end: its status, and all that was said on the console and as errors.
-    fn end(mut self) -> Ended {
-        let mut said = std::mem::take(&mut self.said);
-        self.console.read_to_string(&mut said).unwrap();
-        self.child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-        let status = self.child.wait().unwrap().code();
-        let events = fs::read_to_string(self.out("events.ndjson")).unwrap();
-        let summary = fs::read_to_string(self.out("summary.html")).unwrap();
-        Ended { status, said, events, summary }
-    }
-}
-
-struct Ended {
-    status: Option<i32>,
-    said: String,
-    events: String,
-    summary: String,
-}
-
-impl Ended {
-    /// Numbers of the intervals whose rows are in the summary.
-    fn rows(&self) -> Vec<u32> {
-        let row = |line: &str| {
-            let words: Vec<&str> = line.split_whitespace().collect();
-            words.get(1).filter(|_| words.len() > 11).and_then(|word| word.parse().ok())
-        };
-        self.summary.lines().filter_map(row).collect()
-    }
-}
-
-fn is_there(pid: Pid) -> bool {
-    // One that has ended and was not waited for is not there either.
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().next()).is_some_and(|state| state != "Z")
-}
-
-fn await_end(pid: Pid) {
-    while is_there(pid) {
-        std::thread::yield_now();
-    }
-}
+use running::{Running, await_end, is_there};
 
 /// Two workers on as many hosts of this machine, in real time.
 fn two_hosts(misc: &str, seconds: u32) -> String {
@@ -187,7 +90,7 @@ fn a_host_that_hangs_is_away_and_comes_back_with_all_its_intervals() {
     kill(right, Signal::SIGCONT).unwrap();
     running.until("host=right is back after");
     // What carries the new connection dies, which the agent survives.
-    let bridge = bridge_of(&running);
+    let bridge = running.child_with("--attach").expect("a bridge");
     kill(bridge, Signal::SIGKILL).unwrap();
     running.until("host=right is away: it");
     running.until("host=right is back after");
@@ -196,22 +99,6 @@ fn a_host_that_hangs_is_away_and_comes_back_with_all_its_intervals() {
     assert_eq!(ended.rows(), (1..=12).collect::<Vec<u32>>(), "{}", ended.summary);
     assert!(!ended.events.contains("\"missing_workers\":1"), "{}", ended.said);
     assert!(!is_there(right));
-}
-
-/// The process that bridges the master to an agent that went on alone.
-fn bridge_of(running: &Running) -> Pid {
-    let master = running.child.id();
-    // Each thread has its own.
-    let mut pids: Vec<i32> = Vec::new();
-    for task in fs::read_dir(format!("/proc/{master}/task")).unwrap() {
-        let children = fs::read_to_string(task.unwrap().path().join("children")).unwrap_or_default();
-        pids.extend(children.split_whitespace().map(|pid| pid.parse::<i32>().unwrap()));
-    }
-    let is_bridge = |pid: &i32| {
-        let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        line.split(|byte| *byte == 0).any(|word| word == b"--attach")
-    };
-    Pid::from_raw(pids.into_iter().find(is_bridge).expect("a bridge"))
 }
 
 #[test]
@@ -231,8 +118,7 @@ fn agents_of_a_killed_master_end_with_their_lease() {
     let mut running = Running::start(&two_hosts("lease=2", 3600));
     running.until_row(2);
     let agents = [running.worker(0), running.worker(1)];
-    running.child.kill().unwrap();
-    running.child.wait().unwrap();
+    running.kill();
     agents.into_iter().for_each(await_end);
 }
 

@@ -4,6 +4,7 @@
 #[path = "ssh/sshd.rs"]
 mod sshd;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
@@ -208,4 +209,56 @@ fn all_hosts_that_cannot_be_reached_are_named_at_once() {
     assert!(line("one").contains("ssh stranger: ") && line("one").contains("Permission denied (publickey"), "{said}");
     assert!(line("two").contains("ssh changed: the key of the host is not the one that is known"), "{said}");
     assert_eq!(line("three"), "", "{said}");
+}
+
+/// `brunt luns`, with the paths that it lists by host.
+fn luns(sshd: &Sshd, words: &[&str]) -> (Option<i32>, BTreeSet<(String, String)>, String) {
+    let mut command = Command::new(BRUNT);
+    command.env("BRUNT_SSH", sshd.client()).current_dir(sshd.path("")).arg("luns").arg("--json").args(words);
+    let done = command.output().unwrap();
+    let rows: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    let text = |row: &serde_json::Value, key: &str| row[key].as_str().unwrap().to_owned();
+    let rows = rows.as_array().unwrap().iter().map(|row| (text(row, "host"), text(row, "path"))).collect();
+    (done.status.code(), rows, String::from_utf8_lossy(&done.stderr).into_owned())
+}
+
+#[test]
+fn disks_of_hosts_are_listed() {
+    let Some(sshd) = Sshd::start("") else { return };
+    // Devices come and go beside this test: those count that are there before and after.
+    let (_, before, _) = luns(&sshd, &[]);
+    std::fs::write(sshd.path("hosts.parm"), "hd=default,shell=ssh\nhd=one,system=$lab\nhd=two,system=hosta\n").unwrap();
+    let words = ["-f", "hosts.parm", "lab=hosta", "--host", "root@stranger", "--host", "localhost"];
+    let (status, listed, said) = luns(&sshd, &words);
+    let (_, after, _) = luns(&sshd, &[]);
+    assert_eq!(status, Some(4), "{said}");
+    assert!(said.contains("error: host=stranger: ssh root@stranger: ") && said.contains("Permission denied"), "{said}");
+    for (_, path) in before.intersection(&after) {
+        for host in ["one", "two", "localhost"] {
+            assert!(listed.contains(&(host.to_owned(), path.clone())), "{host} {path}: {listed:?} {said}");
+        }
+    }
+    assert!(!listed.iter().any(|(host, _)| host == "stranger"), "{listed:?}");
+    let (_, alone, said) = luns(&sshd, &["--host=hosta"]);
+    assert!(alone.iter().all(|(host, _)| host == "hosta"), "{said}");
+    assert_eq!(alone.is_empty(), before.is_empty() && after.is_empty(), "{said}");
+}
+
+#[test]
+fn an_installed_program_of_another_build_is_named() {
+    let Some(sshd) = Sshd::start("") else { return };
+    let installed = sshd.path("brunt");
+    let mut program = std::fs::read(BRUNT).unwrap();
+    // What is behind the end of a program changes nothing but its digest.
+    program.push(0);
+    std::fs::write(&installed, program).unwrap();
+    std::fs::set_permissions(&installed, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let folder = sshd.path("").display().to_string();
+    let hosts = format!("hd=one,shell=ssh,system=hosta,vdbench={folder}\nhd=two,shell=ssh,system=hosta");
+    let (done, said) = run(&sshd, &hosts, "");
+    assert!(done.status.success(), "{said}");
+    let version = env!("CARGO_PKG_VERSION");
+    let told = format!("host=one: another build of brunt {version} (SHA-256 ");
+    assert!(said.contains(&told), "{said}");
+    assert_eq!(said.matches("another build").count(), 1, "{said}");
 }

@@ -102,6 +102,29 @@ fn uncontrolled_workloads_share_an_sd_and_sds_run_at_their_own_speed() {
     assert_eq!(of(0, 1), 10_000);
 }
 
+/// B21: what is paced is operations, whatever their sizes.
+#[test]
+fn mixed_sizes_keep_the_rate_and_the_mix() {
+    let sizes = vec![(4 * K, 50.0), (16 * K, 30.0), (64 * K, 20.0)];
+    let generator =
+        Generator { rate: 400.0, read_pct: 90.0, xfer: Xfer::Weighted(sizes), miss: area(0, 100 * M), ..generator(0) };
+    for arrivals in [Arrivals::Exponential, Arrivals::Uniform, Arrivals::Deterministic] {
+        let told = run(paced(
+            share(Some(60), vec![Target { write: true, ..sim(0, 16, spec()) }], vec![generator.clone()]),
+            arrivals,
+        ));
+        let cell = told.cell(|_| true);
+        let ops = (cell.read.ops + cell.write.ops) as f64;
+        // Three standard deviations: of a Poisson count, and of a binomial share.
+        let wide = if arrivals == Arrivals::Exponential { 3.0 * ops.sqrt() } else { 0.01 * ops };
+        assert!((ops - 24_000.0).abs() <= wide, "{arrivals:?} {ops}");
+        let reads = cell.read.ops as f64 / ops;
+        assert!((reads - 0.9).abs() <= 3.0 * (0.09 / ops).sqrt(), "{arrivals:?} {reads}");
+        let mean = (cell.read.bytes + cell.write.bytes) as f64 / ops / 1024.0;
+        assert!((mean - 19.6).abs() <= 3.0 * 22.8 / ops.sqrt(), "{arrivals:?} {mean}");
+    }
+}
+
 #[test]
 fn priorities_are_strict() {
     let one = |workload: u32, rate| brunt_plan::work::Generator {

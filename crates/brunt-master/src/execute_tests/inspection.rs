@@ -8,6 +8,7 @@ use brunt_plan::plan::{Plan, Rate};
 use brunt_plan::work::{LunFacts, LunKind};
 use tokio::time::Instant;
 
+use crate::link::LinkError;
 use crate::testing::{Stage, facts, plan, run, sd, whole, workloads_of};
 
 /// Three hosts that all use one SD.
@@ -93,4 +94,55 @@ async fn two_paths_over_hosts_are_a_matter_of_safety() {
     assert_eq!(texts(&played), [expected]);
     assert_eq!(played.outcome.problems[0].kind, SetupKind::Safety);
     assert_eq!(played.outcome.abort, Some(AbortCause::Safety));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_host_that_cannot_be_greeted_keeps_the_others_from_nothing() {
+    let mut stage = Stage::new(three_hosts(), vec![vec![], vec![], vec![]]);
+    stage.hellos.insert(0, Err(LinkError::Refused("the agent cannot be started: no way there".into())));
+    stage.mute = vec![1];
+    stage.answer = Arc::new(|_, query| LunFacts { kind: LunKind::Directory, ..facts(query.sd) });
+    let played = stage.play().await;
+    let told = texts(&played);
+    assert_eq!(told[0], "host=w1: the agent cannot be started: no way there");
+    assert_eq!(told[1], "host=w2: inspect: no answer from the agent: nothing came within 60 seconds");
+    assert!(told[2].starts_with("sd=s: lun=/dev/TGT0 is a directory on host=w3"), "{told:?}");
+    assert_eq!((told.len(), played.outcome.abort), (3, Some(AbortCause::Setup)));
+    assert!(!played.order().contains(&"connected".to_owned()), "{:?}", played.order());
+    assert!(!played.calls.contains(&"0 inspect".to_owned()), "{:?}", played.calls);
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_any_host_nothing_is_asked() {
+    let mut stage = Stage::new(three_hosts(), vec![vec![], vec![], vec![]]);
+    stage.hellos = (0..3).map(|host| (host, Err(LinkError::Broken("it is away".into())))).collect();
+    let played = stage.play().await;
+    let why = "no answer from the agent: it is away";
+    assert_eq!(texts(&played), [format!("host=w1: {why}"), format!("host=w2: {why}"), format!("host=w3: {why}")]);
+    assert!(!played.order().contains(&"query".to_owned()), "{:?}", played.order());
+}
+
+#[tokio::test(start_paused = true)]
+async fn hosts_with_another_build_are_named_together() {
+    let mut stage = Stage::new(three_hosts(), vec![vec![whole(2, 1)], vec![whole(2, 1)], vec![whole(2, 1)]]);
+    stage.hellos = [(0, Ok(Some("abc".into()))), (2, Ok(Some("abc".into())))].into();
+    let played = stage.play().await;
+    let here = env!("CARGO_PKG_VERSION");
+    let text = format!(
+        "other-build: host=w1, host=w3: another build of brunt 0 (SHA-256 abc) than the {here} here: what they measure may \
+         differ; `brunt build` tells which a program is"
+    );
+    assert_eq!(played.order().iter().filter(|event| event.starts_with("other-build")).collect::<Vec<_>>(), [&text]);
+    assert_eq!(played.outcome.abort, None, "{:?}", played.order());
+}
+
+#[tokio::test(start_paused = true)]
+async fn hosts_that_are_late_are_named_in_one_line_and_waited_for() {
+    let mut stage = Stage::new(three_hosts(), vec![vec![whole(2, 1)], vec![whole(2, 1)], vec![whole(2, 1)]]);
+    stage.late = vec![1, 2];
+    let played = stage.play().await;
+    let order = played.order();
+    let late: Vec<_> = order.iter().filter(|event| event.starts_with("host-late")).collect();
+    assert_eq!(late, ["host-late: not there after 10 seconds: host=w2, host=w3; Ctrl-C ends the wait"]);
+    assert_eq!(played.outcome.abort, None, "{order:?}");
 }

@@ -154,7 +154,13 @@ async fn versioned(protocol: u32, version: &str, surplus: usize, messages: Vec<v
     let channel = channel(near, Keepalive::default()).await.unwrap();
     let (sender, events) = mpsc::channel(16);
     let dial = Box::new(Once { channel: Mutex::new(Some(channel)), alive });
-    let link = GrpcLink::over(5, Crew { label: "hosta".into(), workers: 1, cores: None }, dial, Terms::NONE, sender);
+    let link = GrpcLink::over(
+        5,
+        Crew { label: "hosta".into(), workers: 1, cores: None, builds: Vec::new() },
+        dial,
+        Terms::NONE,
+        sender,
+    );
     Bench { link, events, leash, delay_ns }
 }
 

@@ -1,6 +1,6 @@
 //! How each host is reached (`docs/vdbench/decisions.md`, execution).
 
-use brunt_plan::plan::{Host, Plan};
+use brunt_plan::plan::Host;
 
 use super::payload::Payload;
 use crate::fleet::is_this_machine;
@@ -32,17 +32,12 @@ impl Way {
     }
 }
 
-/// Whether any host is reached by SSH.
-pub fn any_ssh(plan: &Plan) -> bool {
-    plan.hosts.iter().any(|host| Way::of(host) == Ok(Way::Ssh))
-}
-
-/// What is worth saying about the ways of a plan, a code and a sentence each.
-pub fn notes(plan: &Plan, payload: &Payload) -> Vec<(&'static str, String)> {
+/// What is worth saying about the ways to hosts, a code and a sentence each.
+pub fn notes(hosts: &[Host], payload: &Payload) -> Vec<(&'static str, String)> {
     let mut notes = Vec::new();
-    let by_ssh = plan.hosts.iter().filter(|host| Way::of(host) == Ok(Way::Ssh));
-    let asked = |host: &&Host| host.shell.as_deref().is_some_and(|shell| shell.eq_ignore_ascii_case("ssh"));
-    let others: Vec<&str> = by_ssh.filter(|host| !asked(host)).map(|host| host.label.as_str()).collect();
+    let by_ssh: Vec<&Host> = hosts.iter().filter(|host| Way::of(host) == Ok(Way::Ssh)).collect();
+    let asked = |host: &Host| host.shell.as_deref().is_some_and(|shell| shell.eq_ignore_ascii_case("ssh"));
+    let others: Vec<&str> = by_ssh.iter().filter(|host| !asked(host)).map(|host| host.label.as_str()).collect();
     if let Some((first, rest)) = others.split_first() {
         let (more, are) = match rest.len() {
             0 => (String::new(), "is"),
@@ -53,6 +48,9 @@ pub fn notes(plan: &Plan, payload: &Payload) -> Vec<(&'static str, String)> {
             "rsh",
             format!("host {first}{more} {are} reached by ssh, where Vdbench uses rsh; shell=ssh says so"),
         ));
+    }
+    if by_ssh.is_empty() {
+        return notes;
     }
     notes.extend(payload.notes().into_iter().map(|text| ("linked-program", text)));
     notes
@@ -88,15 +86,10 @@ mod tests {
 
     #[test]
     fn that_rsh_is_ssh_is_noted_once() {
-        let mut plan = plan(vec![]);
-        plan.hosts = vec![host("a", "db7", Some("ssh")), host("here", "localhost", None)];
-        assert!(any_ssh(&plan));
-        assert_eq!(notes(&plan, &Payload::default()), []);
-        plan.hosts.extend([host("b", "db8", None), host("c", "db9", Some("rsh")), host("d", "db10", None)]);
+        let mut hosts = vec![host("a", "db7", Some("ssh")), host("here", "localhost", None)];
+        assert_eq!(notes(&hosts, &Payload::default()), []);
+        hosts.extend([host("b", "db8", None), host("c", "db9", Some("rsh")), host("d", "db10", None)]);
         let text = "host b and 2 more are reached by ssh, where Vdbench uses rsh; shell=ssh says so".to_owned();
-        assert_eq!(notes(&plan, &Payload::default()), [("rsh", text)]);
-        plan.hosts.truncate(2);
-        plan.hosts.remove(0);
-        assert!(!any_ssh(&plan));
+        assert_eq!(notes(&hosts, &Payload::default()), [("rsh", text)]);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use brunt_proto::{CallError, Report, keep, v1};
 use tokio::sync::mpsc;
@@ -13,6 +13,7 @@ use super::REST_LIMIT;
 use super::shared::{Shared, State};
 use super::talk::{Line, Reports, Talk};
 use crate::link::LinkEvent;
+use crate::session::now_ms;
 
 /// From one ping to the next: each renews the lease and says which messages are safe.
 const PING_EVERY: Duration = Duration::from_secs(1);
@@ -246,9 +247,4 @@ pub(super) fn words(error: CallError) -> String {
     match error {
         CallError::Refused(text) | CallError::Broken(text) => text,
     }
-}
-
-/// Unix time in milliseconds; a label only.
-fn now_ms() -> i64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as i64)
 }

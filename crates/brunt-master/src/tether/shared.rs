@@ -43,7 +43,7 @@ pub(super) enum State<T> {
 pub(super) struct Shared<L: Line> {
     pub(super) host: usize,
     pub(super) label: String,
-    crew: Crew,
+    pub(super) crew: Crew,
     pub(super) line: L,
     pub(super) terms: Terms,
     pub(super) state: watch::Sender<State<L::Talk>>,
@@ -102,6 +102,7 @@ impl<L: Line> Shared<L> {
             workers: self.crew.workers,
             label: self.label.clone(),
             cores: self.crew.cores.clone().unwrap_or_default(),
+            tell_build: !self.crew.builds.is_empty(),
         }
     }
 

@@ -159,6 +159,7 @@ impl Talk for FakeTalk {
             protocol: PROTOCOL,
             version: env!("CARGO_PKG_VERSION").into(),
             token: "secret".into(),
+            build: if request.tell_build { "abc".into() } else { String::new() },
             ..Default::default()
         };
         self.answer(format!("hello {:?}", request.token), reply).await
@@ -212,7 +213,7 @@ impl Talk for FakeTalk {
 }
 
 fn crew() -> Crew {
-    Crew { label: "hosta".into(), workers: 1, cores: None }
+    Crew { label: "hosta".into(), workers: 1, cores: None, builds: Vec::new() }
 }
 
 struct Bench {
@@ -270,6 +271,19 @@ impl Bench {
             LinkEvent::Lost(text) => text,
             other => panic!("{other:?}"),
         }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_program_that_is_none_of_ours_is_told() {
+    for (builds, other) in [(vec![], None), (vec!["def", "abc"], None), (vec!["def"], Some("abc"))] {
+        let world = Arc::new(World::default());
+        let _far = world.will_work(1);
+        let (sender, _events) = mpsc::channel(64);
+        let (_, lines) = mpsc::channel(1);
+        let crew = Crew { builds: builds.into_iter().map(str::to_owned).collect(), ..crew() };
+        let link = Link::new(7, crew, FakeLine(Arc::clone(&world)), Terms::NONE, lines, sender);
+        assert_eq!(link.hello().await.unwrap().other_build.as_deref(), other);
     }
 }
 

@@ -38,7 +38,7 @@ pub struct Player {
 impl HostLink for Player {
     async fn hello(&self) -> Result<HostHello, LinkError> {
         let worker_pids = (0..self.workers).map(|n| 100 + n).collect();
-        Ok(HostHello { version: "0".into(), host_name: "here".into(), worker_pids })
+        Ok(HostHello { version: "0".into(), host_name: "here".into(), worker_pids, other_build: None })
     }
 
     async fn inspect(&self, queries: Vec<LunQuery>) -> Result<HostFacts, LinkError> {

@@ -117,8 +117,8 @@ impl Manners {
     }
 }
 
-/// Seconds, of a number that may have a unit: s, m or h.
-fn seconds(text: &str) -> Option<u32> {
+/// A time as values of `misc=` have it, in seconds: a number that may have a unit, s, m or h.
+pub fn seconds(text: &str) -> Option<u32> {
     let unit = |letter| match letter {
         's' => Some(1),
         'm' => Some(60),

@@ -97,7 +97,10 @@ fn messages() -> Vec<Event> {
         Event::Diagnostic { text: text(), fatal: true },
         Event::Interrupted { signal: 15 },
         Event::WorkerLost { worker: 0, text: text() },
-        Event::TakenOver { pid: 4713, birth: Some(Birth { ticks: 816, boot: "b007".to_owned() }) },
+        Event::TakenOver {
+            pid: 4713,
+            birth: Some(Birth { ticks: 816, boot: "b007".to_owned(), host: "db7".to_owned() }),
+        },
         Event::Aborted { cause: AbortCause::Stuck, text: text(), io_errors: 2 },
     ]
 }

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use brunt_proto::v1::{self, agent_server::Agent};
-use brunt_proto::{PROTOCOL, WireError};
+use brunt_proto::{PROTOCOL, WireError, digest};
+use tokio::sync::OnceCell;
 use tokio::time::timeout;
 use tokio_stream::Stream;
 use tokio_stream::wrappers::ReceiverStream;
@@ -62,6 +63,19 @@ impl AgentService {
     }
 }
 
+/// SHA-256 of this program, read once.
+async fn own_build() -> String {
+    static BUILD: OnceCell<String> = OnceCell::const_new();
+    let read = || async {
+        let digest = thread::off_thread("digest", digest::own).await.and_then(|digest| digest);
+        digest.unwrap_or_else(|error| {
+            tracing::warn!(%error, "the own program cannot be read");
+            String::new()
+        })
+    };
+    BUILD.get_or_init(read).await.clone()
+}
+
 fn refuse(reason: impl Into<String>) -> Status {
     Status::failed_precondition(reason)
 }
@@ -85,6 +99,9 @@ impl Agent for AgentService {
         };
         if client.protocol == PROTOCOL {
             self.greet(caller, &client, &mut reply).await?;
+            if client.tell_build {
+                reply.build = own_build().await;
+            }
         }
         Ok(Response::new(reply))
     }

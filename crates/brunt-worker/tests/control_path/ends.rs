@@ -128,7 +128,7 @@ async fn a_frozen_agent_is_lost_after_its_probes() {
     let (sender, mut events) = mpsc::channel(16);
     let keepalive = Keepalive { interval: Duration::from_millis(300), timeout: Duration::from_secs(2) };
     let dial = LocalDial::new(&agent(), "hosta", 1, None).keepalive(keepalive);
-    let crew = Crew { label: "hosta".into(), workers: 1, cores: None };
+    let crew = Crew { label: "hosta".into(), workers: 1, cores: None, builds: Vec::new() };
     let link = GrpcLink::over(3, crew, Box::new(dial), Terms::NONE, sender);
     let leash = Leash::new();
     let (pids, held) = at_work(&link, &mut events, &leash, 1).await;

@@ -1,4 +1,5 @@
 //! An agent that listens on this machine, its certificates, and runs on it.
+#![allow(dead_code)] // each file of tests uses a part of it
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};

@@ -1,4 +1,5 @@
 //! A real sshd on 127.0.0.1 for one test: own port, own keys, own cache folder for the program; nothing of it stays.
+#![allow(dead_code)] // each file of tests uses a part of it
 
 use std::fs;
 use std::io::{BufRead, BufReader};

@@ -1,4 +1,4 @@
-//! Every way to fail has a sentence with its cure (`docs/fleet.md`, "When it does not work").
+//! Every way to fail has a sentence with its cure (`docs/fleet.md`, "Every message with its cure").
 
 use super::*;
 
