@@ -122,6 +122,9 @@ impl<L: Line> Keeper<L> {
                 Ok(Err(DialError::NotNow(text))) => last = text,
                 Err(_) => return Err(last),
             }
+            if Instant::now() >= until {
+                return Err(last);
+            }
             sleep(pause.min(until.saturating_duration_since(Instant::now()))).await;
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
