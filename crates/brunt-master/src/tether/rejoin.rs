@@ -1,7 +1,7 @@
 //! Another master takes the session over: what it needs for that, and its first connection.
 
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use brunt_plan::work::WorkerShare;
@@ -34,21 +34,32 @@ impl Kept {
 
 /// Where a link puts what another master would need.
 #[derive(Debug, Clone, Default)]
-pub struct Keepsake(Arc<Mutex<(Option<String>, Option<Vec<u8>>)>>);
+pub struct Keepsake(Arc<Mutex<Known>>);
+
+/// What is known by now.
+#[derive(Debug, Clone, Default)]
+struct Known {
+    token: Option<String>,
+    facts: Option<Vec<u8>>,
+}
 
 impl Keepsake {
     /// What there is; `None`: not everything, or a session that ends with its connection.
     pub fn get(&self) -> Option<Kept> {
-        let (token, facts) = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let Known { token, facts } = self.known().clone();
         Some(Kept { token: token.filter(|token| !token.is_empty())?, facts: facts? })
     }
 
     pub(super) fn token(&self, token: &str) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).0 = Some(token.to_owned());
+        self.known().token = Some(token.to_owned());
     }
 
     pub(super) fn facts(&self, reply: &v1::InspectReply) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).1 = Some(keep::pack(reply));
+        self.known().facts = Some(keep::pack(reply));
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
