@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::feed::{Members, Order};
+use crate::feed::{Members, Order, UNPACED};
 use crate::queue::TargetQueue;
 use crate::record::{Arrival, Done, Phase};
 use crate::site::{Site, error_of};
@@ -91,7 +91,7 @@ impl Crew {
     pub fn add(&mut self, site: Site, supply: Supply, lanes: u32, first_pair: u32) {
         let (post, first_lane) = (self.posts.len() as u32, self.tasks.len() as u32);
         let nothing = crate::address::Access { read: true, hit: false, lba: 0, len: 0 };
-        let order = Order { local: 0, access: nothing, due_ns: None, ready_ns: 0, awaited: false };
+        let order = Order { local: 0, access: nothing, due_ns: UNPACED, ready_ns: 0, late_ns: 0, awaited: false };
         let task = Task { post, order, arrival: None, issued_ns: 0, since_ns: 0, next_idle: NONE };
         self.tasks.extend((0..lanes).map(|_| task));
         let mut idle = Idle { first: NONE, last: NONE };
@@ -120,6 +120,13 @@ impl Crew {
         {
             self.work.push(post as u32);
         }
+    }
+
+    /// Since when a lane of a target is idle. `None`: all are busy.
+    #[inline]
+    pub fn idle_since(&self, post: usize) -> Option<u64> {
+        let first = self.posts.get(post)?.idle.first;
+        self.tasks.get(first as usize).map(|task| task.since_ns)
     }
 
     /// Whether there may be something to do for an idle lane.
@@ -196,8 +203,7 @@ impl Post {
                 Supply::Queue(queue) => {
                     let order = queue.try_next()?;
                     self.idle.pop(task);
-                    let arrival = |due_ns| Arrival { due_ns, idle_ns: order.ready_ns.max(task.since_ns) };
-                    task.arrival = order.due_ns.map(arrival);
+                    task.arrival = order.arrival(task.since_ns);
                     task.order = order;
                 }
             }

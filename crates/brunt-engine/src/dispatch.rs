@@ -11,6 +11,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
+use crate::absence::Absence;
 use crate::address::AddressStream;
 use crate::feed::Order;
 use crate::pace::Pace;
@@ -59,6 +60,7 @@ pub struct Dispatcher {
     classes: Vec<Class>,
     paced: Vec<Paced>,
     queues: Vec<Arc<TargetQueue>>,
+    absences: Vec<Absence>,
     /// Which targets have new arrivals, and the same as a list.
     arrived: Vec<bool>,
     arrivals: Vec<usize>,
@@ -83,7 +85,8 @@ impl Dispatcher {
         };
         let classes = (0..classes).map(class).collect();
         let (arrived, arrivals) = (vec![false; queues.len()], Vec::with_capacity(queues.len()));
-        Self { classes, paced, queues, arrived, arrivals, shared, pace, number, start_ns: 0 }
+        let absences = vec![Absence::default(); queues.len()];
+        Self { classes, paced, queues, absences, arrived, arrivals, shared, pace, number, start_ns: 0 }
     }
 
     /// The run starts at `start_ns`.
@@ -114,20 +117,31 @@ impl Dispatcher {
     }
 
     /// Releases what is due at `now_ns`, at most `budget` of each priority. True when more is due and
-    /// has room.
-    pub fn pump(&mut self, now_ns: u64, budget: usize) -> bool {
+    /// has room. `idle_since` tells of a target since when it has a lane idle, if it has.
+    pub fn pump(
+        &mut self,
+        now_ns: u64,
+        budget: usize,
+        idle_since: impl Fn(usize, &TargetQueue) -> Option<u64>,
+    ) -> bool {
         let mut more = false;
         for class in 0..self.classes.len() {
             let due = |c: &Class| c.next.peek().is_some_and(|Reverse((due, _))| *due <= now_ns);
             if self.classes.get(class).is_some_and(due) {
-                more |= self.pump_class(class, now_ns, budget);
+                more |= self.pump_class(class, now_ns, budget, &idle_since);
                 self.tell_pace(class);
             }
         }
         more
     }
 
-    fn pump_class(&mut self, number: usize, now_ns: u64, budget: usize) -> bool {
+    fn pump_class(
+        &mut self,
+        number: usize,
+        now_ns: u64,
+        budget: usize,
+        idle_since: &impl Fn(usize, &TargetQueue) -> Option<u64>,
+    ) -> bool {
         let mut left = budget;
         while let Some(class) = self.classes.get_mut(number) {
             if let Some(target) = class.blocked_on {
@@ -165,13 +179,19 @@ impl Dispatcher {
                 return false;
             }
             class.next.pop();
-            let held_ns = class.held_ns;
-            self.release(n, due, held_ns);
+            let ready_ns = due.max(class.held_ns);
+            if let Some(absence) = self.absences.get_mut(paced.target)
+                && ready_ns < now_ns
+                && let Some(idle_ns) = idle_since(paced.target, queue)
+            {
+                absence.note(ready_ns, idle_ns, now_ns);
+            }
+            self.release(n, due, ready_ns);
         }
         false
     }
 
-    fn release(&mut self, n: usize, due: u64, held_ns: u64) {
+    fn release(&mut self, n: usize, due: u64, ready_ns: u64) {
         let Some(paced) = self.paced.get_mut(n) else { return };
         let Some(access) = paced.stream.next() else {
             if self.shared.tally.ended(paced.generator) {
@@ -180,7 +200,9 @@ impl Dispatcher {
             return;
         };
         self.shared.tally.issued(paced.generator);
-        let order = Order { local: paced.local, access, due_ns: Some(due), ready_ns: due.max(held_ns), awaited: false };
+        let (late_ns, there_ns) = self.absences.get(paced.target).map_or((0, 0), |absence| absence.seen_by(due));
+        let ready_ns = if late_ns > 0 { ready_ns.max(there_ns) } else { ready_ns };
+        let order = Order { local: paced.local, access, due_ns: due, ready_ns, late_ns, awaited: false };
         // There is room: this is the only producer, and the ring was not full.
         if self.queues.get(paced.target).is_some_and(|q| q.push(paced.class, &order))
             && let Some(arrived) = self.arrived.get_mut(paced.target)

@@ -1,7 +1,7 @@
 //! A run of one worker, from its share to its last event.
 
 use std::sync::Arc;
-use std::sync::mpsc;
+use std::sync::mpsc::{self, Receiver};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -114,8 +114,9 @@ fn prepare_real(share: WorkerShare, options: &EngineOptions, events: Events) -> 
     let mut assembly = Assembly::new(&share, roster.dispatchers());
     let shared = Arc::clone(&assembly.shared);
     let (ready, all_ready) = mpsc::channel();
+    let (notes, all_notes) = mpsc::channel();
     let salt = mix(mix(share.seed) ^ now_ns());
-    let mut crowd = Crowd::new(&share, options, &devices, roster.dispatchers(), ready, salt);
+    let mut crowd = Crowd::new(&share, options, &devices, roster.dispatchers(), (ready, notes), salt);
     let made = (roster.reactors.iter().try_for_each(|(kind, mine)| crowd.reactor(&mut assembly, *kind, mine)))
         .and_then(|()| crowd.blocking(&mut assembly, &roster.blocking));
     let threads = crowd.into_threads();
@@ -129,7 +130,7 @@ fn prepare_real(share: WorkerShare, options: &EngineOptions, events: Events) -> 
     };
     let targets: Arc<[Target]> = share.targets.into();
     let (main_shared, main_devices, main_targets) = (Arc::clone(&shared), devices.clone(), Arc::clone(&targets));
-    let main = move || run_real(reporter, &main_shared, threads, wake, &main_devices, &main_targets);
+    let main = move || run_real(reporter, &main_shared, threads, (wake, all_notes), &main_devices, &main_targets);
     let main = spawn("collector".into(), 0, None, main).inspect_err(|_| shared.gate.cancel())?;
     // From here on an error sends home the threads that are there: `prepared` does when dropped.
     let prepared = Prepared { shared, logs, targets, exits: Arc::new(exits), devices, main: Some(main) };
@@ -143,13 +144,14 @@ fn run_real(
     mut reporter: Reporter,
     shared: &Shared,
     threads: Vec<(String, JoinHandle<()>)>,
-    wake: impl Fn(),
+    (wake, notes): (impl Fn(), Receiver<String>),
     devices: &[Device],
     targets: &[Target],
 ) {
     come_first();
     let start = shared.gate.wait();
     if let Some(start_ns) = start {
+        notes.try_iter().for_each(|note| reporter.log(note));
         reporter.start(start_ns);
         reporter.run();
     }

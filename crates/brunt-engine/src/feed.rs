@@ -9,7 +9,11 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::address::{Access, AddressStream, BATCH, Blocks};
+use crate::record::Arrival;
 use crate::shared::Shared;
+
+/// The due time of I/Os of uncontrolled runs.
+pub const UNPACED: u64 = u64::MAX;
 
 /// An I/O handed to a lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,11 +22,13 @@ pub struct Order {
     pub local: u32,
     /// What to do.
     pub access: Access,
-    /// When it was due, in paced runs.
-    pub due_ns: Option<u64>,
-    /// When it could be issued as far as other targets go: when it was due, or when a full queue somewhere no longer held
-    /// it back.
+    /// When it was due; [`UNPACED`] where nothing is.
+    pub due_ns: u64,
+    /// When it could be issued as far as other targets and the generator go: when it was due, or when a full queue somewhere
+    /// no longer held it back, or when the generator was there again.
     pub ready_ns: u64,
+    /// How much of that is the generator's doing: it was not there while a lane was idle.
+    pub late_ns: u64,
     /// Whether a blocking lane slept for it when it arrived.
     pub awaited: bool,
 }
@@ -31,7 +37,17 @@ impl Order {
     /// Of an uncontrolled run.
     #[inline]
     fn free(local: usize, access: Access) -> Self {
-        Self { local: local as u32, access, due_ns: None, ready_ns: 0, awaited: false }
+        Self { local: local as u32, access, due_ns: UNPACED, ready_ns: 0, late_ns: 0, awaited: false }
+    }
+
+    /// When it was wanted, taken by a lane that is free since `free_ns`. What arrived while a lane slept that nobody else
+    /// was coming for was not kept waiting by the device.
+    #[inline]
+    pub fn arrival(&self, free_ns: u64) -> Option<Arrival> {
+        (self.due_ns != UNPACED).then(|| {
+            let from_ns = if self.awaited { self.ready_ns } else { self.ready_ns.max(free_ns) };
+            Arrival { due_ns: self.due_ns, idle_ns: from_ns.saturating_sub(self.late_ns) }
+        })
     }
 }
 

@@ -71,7 +71,7 @@ impl Lane {
                 Some(order) => order,
                 None => {
                     self.record(answer.take());
-                    let Some(order) = self.seat.next() else { return };
+                    let Some(order) = self.seat.next(free_ns) else { return };
                     order
                 }
             };
@@ -93,7 +93,7 @@ impl Lane {
             }
             buffer
         };
-        let arrival = Seat::arrival(&order, free_ns);
+        let arrival = order.arrival(free_ns);
         let mut phase = self.seat.writer.enter();
         if let Some(before) = before {
             finish(&mut phase, &self.seat.source, &self.seat.site, &before);

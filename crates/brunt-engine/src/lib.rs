@@ -42,6 +42,7 @@ mod threads;
 mod virtual_time;
 mod watch;
 
+mod absence;
 pub mod address;
 pub mod buffer;
 pub mod calibrate;

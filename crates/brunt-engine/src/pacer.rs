@@ -36,7 +36,7 @@ impl Pacer {
         while !self.shared.stopping() {
             let seen = self.bell.now();
             let now = now_ns();
-            let more = self.dispatcher.pump(now, BATCH);
+            let more = self.dispatcher.pump(now, BATCH, |_, queue| queue.idle_since());
             self.dispatcher.wake_lanes();
             if !more && !self.shared.stopping() {
                 self.wait_for(self.dispatcher.next_due(now), seen);

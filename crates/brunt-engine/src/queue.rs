@@ -34,6 +34,7 @@ const UNKNOWN_NS: u64 = 100 * WAKE_UP_NS;
 struct Slot {
     due: AtomicU64,
     ready: AtomicU64,
+    late: AtomicU64,
     lba: AtomicU64,
     len: AtomicU64,
     meta: AtomicU64,
@@ -43,8 +44,9 @@ impl Slot {
     fn put(&self, order: &Order) {
         let flags = u64::from(order.awaited) << 2 | u64::from(order.access.hit) << 1 | u64::from(order.access.read);
         let meta = u64::from(order.local) << 3 | flags;
-        self.due.store(order.due_ns.unwrap_or(u64::MAX), Relaxed);
+        self.due.store(order.due_ns, Relaxed);
         self.ready.store(order.ready_ns, Relaxed);
+        self.late.store(order.late_ns, Relaxed);
         self.lba.store(order.access.lba, Relaxed);
         self.len.store(order.access.len, Relaxed);
         self.meta.store(meta, Relaxed);
@@ -58,8 +60,14 @@ impl Slot {
             lba: self.lba.load(Relaxed),
             len: self.len.load(Relaxed),
         };
-        let due_ns = Some(self.due.load(Relaxed)).filter(|d| *d != u64::MAX);
-        Order { local: (meta >> 3) as u32, access, due_ns, ready_ns: self.ready.load(Relaxed), awaited: meta & 4 == 4 }
+        Order {
+            local: (meta >> 3) as u32,
+            access,
+            due_ns: self.due.load(Relaxed),
+            ready_ns: self.ready.load(Relaxed),
+            late_ns: self.late.load(Relaxed),
+            awaited: meta & 4 == 4,
+        }
     }
 }
 
@@ -108,6 +116,8 @@ pub struct TargetQueue {
     rings: Vec<Ring>,
     bell: AtomicU32,
     sleepers: AtomicU32,
+    /// Since when some lane sleeps.
+    idle_since: AtomicU64,
     /// Lanes that were woken and are not there yet.
     coming: AtomicI32,
     /// Running mean of response times.
@@ -129,7 +139,7 @@ impl TargetQueue {
         let rings = (0..classes.max(1)).map(|_| Ring::new()).collect();
         let response_ns = AtomicU64::new(UNKNOWN_NS);
         let (bell, sleepers, coming) = (AtomicU32::new(0), AtomicU32::new(0), AtomicI32::new(0));
-        Self { rings, bell, sleepers, coming, response_ns, dispatcher, gone }
+        Self { rings, bell, sleepers, idle_since: AtomicU64::new(0), coming, response_ns, dispatcher, gone }
     }
 
     /// Whether the target is out of the run: what arrives for it is thrown away.
@@ -246,9 +256,15 @@ impl TargetQueue {
         order
     }
 
-    /// Waits for an arrival. `None` when the run is over.
+    /// Since when a blocking lane sleeps. `None`: none does.
     #[inline]
-    pub fn next(&self, shared: &Shared) -> Option<Order> {
+    pub fn idle_since(&self) -> Option<u64> {
+        (self.sleepers.load(SeqCst) > 0).then(|| self.idle_since.load(Relaxed))
+    }
+
+    /// Waits for an arrival, for a lane that is free since `free_ns`. `None` when the run is over.
+    #[inline]
+    pub fn next(&self, shared: &Shared, free_ns: u64) -> Option<Order> {
         loop {
             if shared.stopping() || self.is_gone() {
                 return None;
@@ -257,7 +273,9 @@ impl TargetQueue {
                 return Some(order);
             }
             let seen = self.bell.load(SeqCst);
-            self.sleepers.fetch_add(1, SeqCst);
+            if self.sleepers.fetch_add(1, SeqCst) == 0 {
+                self.idle_since.store(free_ns, Relaxed);
+            }
             let order = self.try_next();
             if order.is_none() && !shared.stopping() && !self.is_gone() {
                 let woken = futex::wait_until(&self.bell, seen, None);
@@ -284,7 +302,7 @@ mod tests {
 
     fn order(n: u64) -> Order {
         let access = Access { read: n.is_multiple_of(2), hit: n.is_multiple_of(3), lba: n, len: 512 };
-        Order { local: n as u32, access, due_ns: Some(n), ready_ns: n, awaited: false }
+        Order { local: n as u32, access, due_ns: n, ready_ns: n, late_ns: n / 2, awaited: false }
     }
 
     #[test]
@@ -331,7 +349,7 @@ mod tests {
         std::thread::scope(|s| {
             for _ in 0..4 {
                 s.spawn(|| {
-                    if q.next(&shared).is_some() {
+                    if q.next(&shared, 0).is_some() {
                         taken.fetch_add(1, SeqCst);
                     }
                 });
@@ -369,7 +387,7 @@ mod tests {
         let q = TargetQueue::new(1, Arc::clone(&bell), Arc::clone(&gone));
         let shared = Shared::new(Tally::new(&[]));
         std::thread::scope(|s| {
-            let lane = s.spawn(|| q.next(&shared));
+            let lane = s.spawn(|| q.next(&shared, 0));
             while q.sleepers.load(SeqCst) == 0 {
                 std::thread::yield_now();
             }
@@ -392,7 +410,7 @@ mod tests {
         let mut got: Vec<u64> = std::thread::scope(|s| {
             let lane = || {
                 let mut mine = Vec::new();
-                while let Some(o) = q.next(&shared) {
+                while let Some(o) = q.next(&shared, 0) {
                     mine.push(o.access.lba);
                 }
                 mine

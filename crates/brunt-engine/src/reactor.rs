@@ -178,7 +178,7 @@ impl<P: Port> Reactor<P> {
         let mut more = false;
         if let Some(dispatcher) = self.dispatcher.as_mut().filter(|_| !stopping) {
             self.now_ns = now_ns();
-            more = dispatcher.pump(self.now_ns, BATCH);
+            more = dispatcher.pump(self.now_ns, BATCH, |post, _| self.crew.idle_since(post));
             dispatcher.arrivals(|post| self.crew.wake(post));
         }
         let work = self.crew.has_work() && !stopping;

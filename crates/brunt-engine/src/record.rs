@@ -118,6 +118,12 @@ pub struct ThreadLog {
 // within a `Phase`, the other one only by `Recording::flip`, as the module documentation proves.
 unsafe impl Sync for ThreadLog {}
 
+// What that rests on besides: the sets pass from the writer's thread to the collector's and back.
+const _: () = {
+    const fn passes_between_threads<T: Send>() {}
+    passes_between_threads::<Set>();
+};
+
 impl ThreadLog {
     /// The I/Os in flight: when they were issued, and their targets.
     pub fn issued(&self) -> impl Iterator<Item = (u64, u32)> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::feed::{Feed, FreeFeed, Order};
 use crate::queue::TargetQueue;
-use crate::record::{Arrival, ThreadWriter};
+use crate::record::ThreadWriter;
 use crate::site::Site;
 
 /// Where orders come from.
@@ -45,21 +45,11 @@ impl Seat {
         }
     }
 
-    /// The next order; waits until one is due. `None`: the lane is done.
-    pub fn next(&mut self) -> Option<Order> {
+    /// The next order for a lane that is free since `free_ns`; waits until one is due. `None`: the lane is done.
+    pub fn next(&mut self, free_ns: u64) -> Option<Order> {
         match &self.source {
-            Source::Queue(queue) => queue.next(&self.site.shared),
+            Source::Queue(queue) => queue.next(&self.site.shared, free_ns),
             Source::Feed(_) | Source::Free(_) => self.try_next(),
         }
-    }
-
-    /// When an order was wanted, taken by a lane that is free since `free_ns`. What arrived while a lane slept that
-    /// nobody else was coming for was not kept waiting by the device.
-    #[inline]
-    pub fn arrival(order: &Order, free_ns: u64) -> Option<Arrival> {
-        order.due_ns.map(|due_ns| {
-            let idle_ns = if order.awaited { order.ready_ns } else { order.ready_ns.max(free_ns) };
-            Arrival { due_ns, idle_ns }
-        })
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::thread::{self, JoinHandle};
 
-use brunt_plan::work::{Backend, Target, WorkerShare};
+use brunt_plan::work::{Backend, OpenFlag, Target, WorkerShare};
 
 use crate::affinity;
 use crate::assembly::Assembly;
@@ -30,6 +30,9 @@ const LANE_STACK: usize = 128 * 1024;
 /// Says whether a thread is ready.
 pub type Ready = Sender<Result<(), EngineError>>;
 
+/// What is worth a line in the log.
+pub type Notes = Sender<String>;
+
 /// The targets of a worker by what serves them, as indices in its share.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Roster {
@@ -44,14 +47,22 @@ fn backend(target: &Target) -> Backend {
     if target.sim.is_some() { Backend::Sim } else { target.backend }
 }
 
+/// Whether the ring of a target polls its device, which it can do for direct I/O alone, and for nothing else beside.
+fn polled(target: &Target) -> bool {
+    target.polled && target.flags.contains(&OpenFlag::Direct)
+}
+
 impl Roster {
-    /// At most one reactor of each back end for each core. Targets go whole to the one that has fewest lanes, those
+    /// At most one reactor of each back end for each core; rings that poll count as one of their own. Targets go whole to the one that has fewest lanes, those
     /// with most lanes first.
     pub fn new(targets: &[Target], cores: usize) -> Self {
-        let all = |wanted| targets.iter().enumerate().filter(move |(_, t)| backend(t) == wanted).map(|(n, _)| n);
-        let mut roster = Self { blocking: all(Backend::Sync).collect(), reactors: Vec::new() };
-        for kind in [Backend::Aio, Backend::Uring, Backend::Sim, Backend::Null] {
-            let mut mine: Vec<usize> = all(kind).collect();
+        let all = |wanted| targets.iter().enumerate().filter(move |(_, t)| backend(t) == wanted);
+        let blocking = all(Backend::Sync).map(|(n, _)| n).collect();
+        let mut roster = Self { blocking, reactors: Vec::new() };
+        let ordinary = [Backend::Aio, Backend::Uring, Backend::Sim, Backend::Null].map(|kind| (kind, false));
+        for (kind, polling) in ordinary.into_iter().chain([(Backend::Uring, true)]) {
+            let polls = |t: &Target| kind == Backend::Uring && polled(t);
+            let mut mine: Vec<usize> = all(kind).filter(|(_, t)| polls(t) == polling).map(|(n, _)| n).collect();
             let lanes = |n: &usize| targets.get(*n).map_or(0, |t| u64::from(t.threads));
             mine.sort_by_key(|n| std::cmp::Reverse(lanes(n)));
             let mut hands: Vec<(u64, Vec<usize>)> = vec![(0, Vec::new()); mine.len().min(cores.max(1))];
@@ -84,6 +95,7 @@ pub struct Crowd<'a> {
     /// Makes the data of this run its own.
     salt: u64,
     ready: Ready,
+    notes: Notes,
     threads: Vec<(String, JoinHandle<()>)>,
 }
 
@@ -94,12 +106,12 @@ impl<'a> Crowd<'a> {
         options: &'a EngineOptions,
         devices: &'a [Device],
         dispatchers: usize,
-        ready: Ready,
+        (ready, notes): (Ready, Notes),
         salt: u64,
     ) -> Self {
         let own_core = !options.shared && has_core(dispatchers, options.core_count(), !options.cores.is_empty());
         let watch = Watch::new(share.conduct.wait, own_core);
-        Self { share, options, devices, watch, salt, ready, threads: Vec::new() }
+        Self { share, options, devices, watch, salt, ready, notes, threads: Vec::new() }
     }
 
     /// All threads that were made.
@@ -205,6 +217,18 @@ impl<'a> Crowd<'a> {
                 self.reactor_with(assembly, backend, targets, move |o| Ok(SimPort::new(devices, o.lanes)))
             }
             Backend::Aio => self.reactor_with(assembly, backend, targets, |o| Ok(AioPort::new(o)?)),
+            Backend::Uring if targets.iter().any(|t| self.share.targets.get(*t).is_some_and(polled)) => {
+                let (notes, sds) = (self.notes.clone(), self.names(targets));
+                let polled_or_not = move |o: &Outfit<'_>| match UringPort::new_polled(o) {
+                    Ok(port) => Ok(port),
+                    Err(why) => {
+                        // Nobody listens when another thread could not be made.
+                        let _ = notes.send(format!("{sds}: completions are not polled for: {why}"));
+                        Ok(UringPort::new(o)?)
+                    }
+                };
+                self.reactor_with(assembly, backend, targets, polled_or_not)
+            }
             Backend::Uring => self.reactor_with(assembly, backend, targets, |o| Ok(UringPort::new(o)?)),
             Backend::Sync => self.blocking(assembly, targets),
         }

@@ -165,7 +165,7 @@ impl VirtualRun {
     /// Puts what is due into the queues, and idle lanes to work.
     fn release(&mut self, now: u64) {
         while let Some(dispatcher) = &mut self.dispatcher {
-            dispatcher.pump(now, usize::MAX);
+            dispatcher.pump(now, usize::MAX, |_, _| None);
             dispatcher.arrivals(|target| self.crew.wake(target));
             if !self.crew.has_work() {
                 return;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use brunt_event::Event;
+use brunt_parm::Spanned;
 use brunt_plan::{SetupKind, SetupProblem};
 
 use crate::link::{HostLink, LinkError};
@@ -19,7 +20,7 @@ impl<L: HostLink> Session<'_, L> {
     ///
     /// # Errors
     /// An interrupt.
-    pub(crate) async fn greet(&mut self) -> Result<Vec<Option<SetupProblem>>, Halt> {
+    pub(crate) async fn greet(&mut self, cores: Option<&Spanned<String>>) -> Result<Vec<Option<SetupProblem>>, Halt> {
         let fleet = self.fleet;
         let hellos = fleet.hosts.iter().enumerate().map(|(h, host)| {
             let limited = tokio::time::timeout(LIMIT, host.link.hello());
@@ -34,7 +35,9 @@ impl<L: HostLink> Session<'_, L> {
                 Ok(hello) => hello,
                 Err(why) => {
                     let text = format!("host={}: {why}", self.layout.host_label(host));
-                    absent[host] = Some(SetupProblem { kind: SetupKind::Setup, text, vdbench: None, span: None });
+                    // An agent that cannot have the cores it was told names the key. Only the master knows where it stands.
+                    let span = cores.filter(|_| text.contains("misc=(cpus=)")).map(|list| list.span);
+                    absent[host] = Some(SetupProblem { kind: SetupKind::Setup, text, vdbench: None, span });
                     continue;
                 }
             };

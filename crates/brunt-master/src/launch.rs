@@ -137,7 +137,7 @@ pub fn privileges(misc: &[(String, String)]) -> Result<Vec<String>, String> {
 
 /// Starts an agent as a child of this process, see [`LocalDial`]. When its connection breaks all ends.
 ///
-/// `host` is the number that goes with every event, `cores` the list of [`cores`] where its workers shall stay.
+/// `host` is the number that goes with every event, `cores` a list (`0-3,8`) where its workers shall stay.
 ///
 /// # Errors
 /// The program cannot be run, or ends, or is silent before it is ready. Nothing is left behind then.

@@ -62,7 +62,7 @@ impl<L: HostLink> Session<'_, L> {
     /// Agents of another version or without an answer, problems of devices, an interrupt.
     pub(crate) async fn set_up(&mut self, plan: Plan) -> Result<Resolved, SetupEnd> {
         self.announce_workers();
-        let mut absent = self.greet().await?;
+        let mut absent = self.greet(plan.settings.cores.as_ref()).await?;
         if absent.iter().all(Option::is_some) && !absent.is_empty() {
             return Err(SetupEnd::Problems(absent.into_iter().flatten().collect()));
         }

@@ -76,6 +76,13 @@ pub struct Choice {
     pub why: Why,
 }
 
+impl Choice {
+    /// Whether the device is polled for completions.
+    pub fn polled(&self) -> bool {
+        matches!(self.why, Why::Many { polled: true, .. })
+    }
+}
+
 /// Why a back end was chosen. `Display` gives it in words.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Why {
@@ -109,6 +116,8 @@ pub enum Why {
         lone: bool,
         /// Whether on a file.
         file: bool,
+        /// Whether the device is polled for completions.
+        polled: bool,
         /// Why not `uring`, when that is so.
         no_uring: Option<String>,
         /// Why not `aio`, when that is so.
@@ -130,13 +139,16 @@ impl fmt::Display for Why {
             Why::Sparse { known: false } => f.write_str("a file of which it is not known whether it has holes"),
             Why::Character => f.write_str("a character device"),
             Why::OneLane => f.write_str("never more than one I/O outstanding in a worker"),
-            Why::Many { lone, file, no_uring, no_aio } => {
+            Why::Many { lone, file, polled, no_uring, no_aio } => {
                 f.write_str(if *file { "a whole file with direct I/O" } else { "a block device" })?;
                 f.write_str(if *lone {
                     ", one I/O outstanding at its due time"
                 } else {
                     ", several I/Os outstanding"
                 })?;
+                if *polled {
+                    f.write_str("; polled for completions, which its driver has queues for (queue/io_poll)")?;
+                }
                 if let Some(why) = no_uring {
                     write!(f, "; not uring: {why}")?;
                 }
@@ -203,7 +215,10 @@ fn fitting(facts: &LunFacts, need: Need, support: &EngineSupport) -> Choice {
     };
     let no_aio = no_aio.clone().filter(|_| backend == Backend::Sync);
     let lone = need.lanes <= 1;
-    let why = Why::Many { lone, file: facts.kind == LunKind::File, no_uring: no_uring.clone(), no_aio };
+    let file = facts.kind == LunKind::File;
+    // A ring that polls can do nothing else: direct I/O of a device, which is what comes here when it is no file.
+    let polled = backend == Backend::Uring && !file && facts.io_poll;
+    let why = Why::Many { lone, file, polled, no_uring: no_uring.clone(), no_aio };
     Choice { backend, why }
 }
 

@@ -4,8 +4,8 @@ pub mod fs;
 
 use std::sync::Arc;
 
-use brunt_parm::Span;
 use brunt_parm::ast::{Arrivals, DataErrors, HistogramSpec, Hook, LoopKind, MaxDataKind, Repeat, ReportOption};
+use brunt_parm::{Span, Spanned};
 
 use crate::engine::Asked;
 use crate::work::{Conduct, OpenFlag, Seek, Xfer};
@@ -63,6 +63,8 @@ pub struct Settings {
     pub timeout: Vec<String>,
     /// Keys of `misc=` as written.
     pub misc: Vec<(String, String)>,
+    /// The cores of `misc=(cpus=)` as one list (`0-3,8`), where it is given.
+    pub cores: Option<Spanned<String>>,
     /// Which back end is asked for.
     pub engine: Asked,
     /// How workers go about their work.

@@ -62,11 +62,13 @@ pub(crate) fn set(spec: &mut SimSpec, field: &str, value: &str) -> Result<(), St
         "errors" => spec.error_rate = fraction(value)?,
         "freeze" => {
             let (every, length) = value.split_once('/').ok_or("two times are needed, as in 10s/500m")?;
-            let (every, length) = (time_ns(every)?, time_ns(length)?);
-            if length >= every {
-                return Err("a freeze must be shorter than the time between two of them".to_owned());
+            let (every_ns, length_ns) = (time_ns(every)?, time_ns(length)?);
+            if length_ns >= every_ns {
+                return Err(format!(
+                    "this is a freeze of {length} every {every}: it must be over before the next begins, as in 10s/500m"
+                ));
             }
-            spec.freeze = Some((every, length));
+            spec.freeze = Some((every_ns, length_ns));
         }
         "size" => spec.size = bytes(value)?,
         "hitarea" => spec.hit_area = bytes(value)?,

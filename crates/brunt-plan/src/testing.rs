@@ -135,6 +135,7 @@ pub(crate) fn facts(query: &LunQuery, kind: LunKind, size: u64) -> LunFacts {
         nowait: None,
         allocated: None,
         tags: None,
+        io_poll: false,
         refusals: Vec::new(),
         warnings: Vec::new(),
         path: None,

@@ -140,6 +140,8 @@ pub struct Target {
     pub sim: Option<SimSpec>,
     /// What serves its I/Os, the same in every run of the execution.
     pub backend: Backend,
+    /// Whether its device is to be polled for completions (`IORING_SETUP_IOPOLL`), where all else allows it.
+    pub polled: bool,
 }
 
 /// What serves the I/Os of an SD (`misc=(engine=…)`, `--engine`).
@@ -407,6 +409,8 @@ pub struct LunFacts {
     pub allocated: Option<bool>,
     /// Of a device: I/Os that it takes at once (`queue/nr_requests`), when known.
     pub tags: Option<u32>,
+    /// Of a device: whether completions can be polled for (`queue/io_poll`).
+    pub io_poll: bool,
     /// What speaks against writing to it: a sentence each (in use, foreign signature).
     pub refusals: Vec<String>,
     /// What is worth a warning before writing to it.

@@ -93,8 +93,8 @@ prop_compose! {
 
 prop_compose! {
     fn target()(sd in any::<u32>(), name in ".{0,8}", lun in ".{0,20}", size in any::<u64>(), threads in any::<u32>(),
-                flags in vec(flag(), 0..4), b in any::<[bool; 3]>(), sim in option::of(sim()), backend in backend()) -> Target {
-        Target { sd, name, lun, size, threads, flags, write: b[0], create: b[1], raw: b[2], sim, backend }
+                flags in vec(flag(), 0..4), b in any::<[bool; 4]>(), sim in option::of(sim()), backend in backend()) -> Target {
+        Target { sd, name, lun, size, threads, flags, write: b[0], create: b[1], raw: b[2], sim, backend, polled: b[3] }
     }
 }
 
@@ -267,14 +267,14 @@ fn kind() -> impl Strategy<Value = LunKind> {
 }
 
 prop_compose! {
-    fn facts()(sd in any::<u32>(), kind in kind(), size in any::<u64>(), b in any::<[bool; 2]>(),
+    fn facts()(sd in any::<u32>(), kind in kind(), size in any::<u64>(), b in any::<[bool; 3]>(),
                identity in option::of(".{0,20}"), block_size in option::of(any::<u32>()),
                timeout_s in option::of(any::<u32>()), refusals in vec(".{0,20}", 0..3), warnings in vec(".{0,20}", 0..3),
                probed in (option::of(any::<bool>()), option::of(any::<bool>()), option::of(any::<u32>())),
                told in (option::of(".{0,20}"), option::of(".{0,20}"))) -> LunFacts {
         LunFacts {
             sd, kind, size, readable: b[0], writable: b[1], identity, block_size, timeout_s, nowait: probed.0,
-            allocated: probed.1, tags: probed.2, refusals, warnings, path: told.0, trouble: told.1,
+            allocated: probed.1, tags: probed.2, io_poll: b[2], refusals, warnings, path: told.0, trouble: told.1,
         }
     }
 }

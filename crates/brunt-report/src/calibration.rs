@@ -61,7 +61,8 @@ impl Table {
             let name = format!("  {}", row.name);
             match &row.value {
                 Ok(s) => {
-                    let times = [s.min_ns, s.p50_ns, s.p99_ns, s.max_ns].map(nanoseconds);
+                    let p99 = s.p99().map_or_else(|| "-".to_owned(), nanoseconds);
+                    let times = [nanoseconds(s.min_ns), nanoseconds(s.p50_ns), p99, nanoseconds(s.max_ns)];
                     let cells = times.map(|cell| format!("{cell:>WIDTH$}")).concat();
                     out.push_str(&format!("{name:<NAME$}{:>WIDTH$}{cells}\n", commas(s.n)));
                 }
@@ -99,7 +100,7 @@ mod tests {
     fn a_page_of_made_up_numbers() {
         let mut clock = Table::new("Clock");
         clock.add("a reading (tsc)", Spread::of([27.1, 27.4, 31.25, 900.0]), "");
-        clock.add("steps between readings", Spread::of([20.0, 21.0]), "");
+        clock.add("steps between readings", Spread::of((0..100).map(f64::from)), "");
         let mut path = Table::new("Paths");
         path.add("sync, less the bare loop", Spread::of([-12.0, 24.0, 1_234.4]), "");
         path.add("uring, less the bare loop", None, "the system forbids io_uring (EPERM)");
@@ -113,11 +114,11 @@ mod tests {
         Brunt 0.1.0 on 4 CPUs; nanoseconds
 
         Clock                                                   n        min        p50        p99        max
-          a reading (tsc)                                       4       27.1       27.4      900.0      900.0
-          steps between readings                                2       20.0       20.0       21.0       21.0
+          a reading (tsc)                                       4       27.1       27.4          -      900.0
+          steps between readings                              100        0.0       49.0       98.0       99.0
 
         Paths                                                   n        min        p50        p99        max
-          sync, less the bare loop                              3      -12.0       24.0      1,234      1,234
+          sync, less the bare loop                              3      -12.0       24.0          -      1,234
           uring, less the bare loop                     not measured: the system forbids io_uring (EPERM)
           Differences of pairs.
 

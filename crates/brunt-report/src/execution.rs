@@ -114,7 +114,7 @@ impl Execution {
                 self.seen.diagnostic |= fatal;
                 sink.stderr(text.strip_suffix('\n').unwrap_or(text));
             }
-            Event::Interrupted { .. } => self.interrupted(sink),
+            Event::Interrupted { signal } => self.interrupted(*signal, sink),
             Event::Aborted { cause, text, io_errors } => self.aborted(*cause, text, *io_errors, at_ms, sink),
             Event::Closed { status, .. } => self.closed(*status, at_ms, sink),
             _ => {}

@@ -23,6 +23,11 @@ pub(crate) fn witnessed(context: &Context, run: &str, witnessed: &Witnessed) -> 
             lines.push((LOG, agreed(context, run, first, others.len())));
             continue;
         }
+        // What goes on in any sequential run is no news.
+        if differences.iter().all(|d| *d == Difference::Merged) {
+            lines.extend(devices.iter().map(|merged| (LOG, format!("note: rd={run}: {}", device(context, merged)))));
+            continue;
+        }
         let level = if differences.iter().any(|d| is_grave(*d)) { "warning" } else { "note" };
         let more = match others.len() {
             0 => String::new(),
@@ -103,23 +108,34 @@ fn largest(device: &WitnessedDevice) -> String {
 
 /// A line for each limit.
 pub(crate) fn limited(context: &Context, run: &str, limits: &[Limit]) -> Vec<(To, String)> {
-    limits.iter().map(|limit| (ALL, format!("warning: rd={run}: {}", limit_text(context, limit)))).collect()
+    let no_core_left = limits.iter().any(|limit| matches!(limit, Limit::HostCpu { .. }));
+    let line = |limit| (ALL, format!("warning: rd={run}: {}", limit_text(context, limit, no_core_left)));
+    limits.iter().map(line).collect()
 }
 
-fn limit_text(context: &Context, limit: &Limit) -> String {
+/// What helps a late or slow generator: one that watches the clock takes a core, which must be there.
+fn cure(no_core_left: bool, else_cure: &'static str) -> &'static str {
+    if no_core_left {
+        "Its processors are busy, see below: more hosts, or more processors, may help"
+    } else {
+        else_cure
+    }
+}
+
+fn limit_text(context: &Context, limit: &Limit, no_core_left: bool) -> String {
     match limit {
         Limit::GeneratorShort { asked, reached, lanes, busy_lanes } => format!(
-            "limited by the load generator: {} of {} I/Os per second, while {} of {lanes} threads had an I/O out. More \
-             jvms=, more hosts or misc=(wait=spin) may help",
+            "limited by the load generator: {} of {} I/Os per second, while {} of {lanes} threads had an I/O out. {}",
             fixed(*reached, 1),
             fixed(*asked, 1),
-            fixed(*busy_lanes, 1)
+            fixed(*busy_lanes, 1),
+            cure(no_core_left, "More jvms=, more hosts or misc=(wait=spin) may help")
         ),
         Limit::GeneratorLate { lateness_ns, service_ns, .. } => format!(
-            "limited by the load generator: half of the I/Os were more than {} ms late, where half of them take {} ms. \
-             misc=(wait=spin), misc=(cpu_latency=0), more jvms= or more hosts may help",
+            "limited by the load generator: half of the I/Os were more than {} ms late, where half of them take {} ms. {}",
             milliseconds(*lateness_ns),
-            milliseconds(*service_ns)
+            milliseconds(*service_ns),
+            cure(no_core_left, "misc=(wait=spin), misc=(cpu_latency=0), more jvms= or more hosts may help")
         ),
         Limit::HostCpu { host, busy_percent, steal_percent } => {
             let host = context.host(*host);
@@ -201,6 +217,7 @@ mod tests {
             found("sdc", Some(Foreign), Some(PageCache)),
             found("sdd", None, None),
             found("sde", Some(Split), None),
+            found("sdf", None, Some(Merged)),
         ];
         insta::assert_snapshot!(shown(&witnessed(&context(), "rd1", &Witnessed { run: 0, devices })));
     }
@@ -221,6 +238,8 @@ mod tests {
             Limit::HostCpu { host: 1, busy_percent: 98.25, steal_percent: 0.4 },
             Limit::HostCpu { host: 0, busy_percent: 60.0, steal_percent: 37.0 },
         ];
-        insta::assert_snapshot!(shown(&limited(&context(), "rd1", &limits)));
+        insta::assert_snapshot!(shown(&limited(&context(), "rd1", &limits[..2])));
+        // Watching the clock would take what is short.
+        insta::assert_snapshot!("limits_with_busy_processors", shown(&limited(&context(), "rd1", &limits)));
     }
 }

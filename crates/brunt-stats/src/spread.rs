@@ -21,7 +21,15 @@ pub struct Spread {
     pub max_ns: f64,
 }
 
+/// Of fewer values the 99th percentile is the largest one, or a guess.
+const ENOUGH_FOR_P99: u64 = 100;
+
 impl Spread {
+    /// The 99th percentile, where there are values enough for one.
+    pub fn p99(&self) -> Option<f64> {
+        (self.n >= ENOUGH_FOR_P99).then_some(self.p99_ns)
+    }
+
     /// Of these values; `None` without one. Values that are no number are left out.
     pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut values: Vec<f64> = values.into_iter().filter(|value| value.is_finite()).collect();
@@ -87,6 +95,8 @@ mod tests {
         assert_eq!(Spread::of([f64::NAN]), None);
         assert_eq!(Spread::of([]), None);
         assert_eq!(Spread::of([-3.0]).unwrap().p99_ns, -3.0);
+        let of = |n: u32| Spread::of((1..=n).map(f64::from)).unwrap().p99();
+        assert_eq!([of(15), of(99), of(100)], [None, None, Some(99.0)]);
     }
 
     #[test]

@@ -18,6 +18,7 @@ mod follow;
 mod invocation;
 mod lead;
 mod luns_command;
+mod open_files;
 mod options;
 mod partial;
 mod plan_command;

@@ -12,6 +12,7 @@ use crate::detach;
 use crate::exit;
 use crate::invocation::Invocation;
 use crate::lead::{self, Leading};
+use crate::open_files;
 use crate::prepare::{self, Prepared, Unplannable};
 use crate::process;
 use crate::session::{Session, now_ms};
@@ -22,6 +23,10 @@ use crate::testament::{Call, Recorder, Testament};
 ///
 /// `background`: from the moment that the output directory is known there is nobody to show anything to.
 pub fn run(invocation: &Invocation, arguments: &Arguments, background: bool) -> i32 {
+    if let Err(error) = open_files::make_room() {
+        let _ = writeln!(io::stderr(), "error: {error}");
+        return exit::of_abort(AbortCause::Setup, invocation.as_vdbench);
+    }
     let asked = arguments.output.as_deref().unwrap_or("output");
     let directory = match Directory::open(asked, now_ms(), &invocation.zone) {
         Ok(directory) => directory,

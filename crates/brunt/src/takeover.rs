@@ -15,6 +15,7 @@ use crate::detach::{self, CHILD};
 use crate::exit;
 use crate::invocation::Invocation;
 use crate::lead::{self, Leading};
+use crate::open_files;
 use crate::partial;
 use crate::prepare::{self, Prepared};
 use crate::process;
@@ -59,6 +60,7 @@ pub fn lead(directory: Option<&OsString>) -> i32 {
 }
 
 fn go_on(path: &Path) -> Result<i32, String> {
+    open_files::make_room()?;
     let mut directory = match Directory::reopen(path) {
         Ok(directory) => directory,
         Err(OutputError::InUse { .. }) => return Ok(exit::DONE),

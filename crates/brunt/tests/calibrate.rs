@@ -19,12 +19,14 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// The five numbers of a row.
+/// The five numbers of a row. The fourth is `-` where there are too few values.
 fn numbers(line: &str) -> Option<[f64; 5]> {
     let words: Vec<&str> = line.split_whitespace().collect();
-    let last: Vec<f64> =
-        words[words.len().checked_sub(5)?..].iter().map_while(|w| w.replace(',', "").parse().ok()).collect();
-    last.try_into().ok()
+    let last: [&str; 5] = words[words.len().checked_sub(5)?..].try_into().ok()?;
+    let number = |word: &str| word.replace(',', "").parse::<f64>().ok();
+    let (n, max) = (number(last[0])?, number(last[4])?);
+    let p99 = if last[3] == "-" && n < 100.0 { max } else { number(last[3])? };
+    Some([n, number(last[1])?, number(last[2])?, p99, max])
 }
 
 /// Says which rows there are, and that their numbers rise.

@@ -67,3 +67,43 @@ fn a_failing_sd_is_removed_and_the_other_goes_on() {
     assert!(removed.iter().all(|(n, rate)| *n < 3 || *rate == 0.0), "{removed:?}");
     assert!(other.iter().all(|(_, rate)| *rate > 0.0), "{other:?}");
 }
+
+#[test]
+fn cores_that_cannot_be_had_are_told_with_their_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let said = |cores: &str| {
+        let parm = format!(
+            "* cores\nmisc=(cpus={cores})\nsd=sd1,lun=sim:a\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1,iorate=max,elapsed=2,interval=1\n"
+        );
+        let done = brunt(folder.path(), &parm);
+        assert!(!done.status.success());
+        text(&done.stderr)
+    };
+    let no_range = said("3-1");
+    assert!(no_range.contains("cpus= is a core or a range of cores, such as 3 or 0-3, not `3-1`"), "{no_range}");
+    // A core that no machine has: only the agent knows.
+    let missing = said("60000");
+    assert!(missing.contains("error[setup]: host=localhost: core 60000 of misc=(cpus=) is not among"), "{missing}");
+    assert!(no_range.contains("p.parm:2:7") && missing.contains("p.parm:2:7"), "{no_range}{missing}");
+}
+
+#[test]
+fn too_few_open_files_are_refused_with_a_cure() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(
+        folder.path().join("p.parm"),
+        "sd=sd1,lun=sim:a\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1,iorate=max,elapsed=2,interval=1\n",
+    )
+    .unwrap();
+    let limited = |limit: &str| {
+        let call = format!("ulimit {limit}; exec '{}' -f p.parm -o out -s", env!("CARGO_BIN_EXE_brunt"));
+        Command::new("sh").args(["-c", &call]).current_dir(folder.path()).output().unwrap()
+    };
+    let done = limited("-n 20");
+    let errors = text(&done.stderr);
+    assert!(errors.starts_with("error: this process may have 20 files open, and 64 are needed at least"), "{errors}");
+    assert!(errors.contains("ulimit -n 1024") && errors.lines().count() == 1, "{errors}");
+    assert_eq!(done.status.code(), Some(4));
+    // A soft limit is raised.
+    assert!(limited("-S -n 20").status.success());
+}

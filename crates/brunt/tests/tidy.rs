@@ -175,3 +175,48 @@ fn files_have_one_idea() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// What makes a thread wait for another one, or hides a lock.
+const LOCKS: [&str; 14] = [
+    "Mutex",
+    "RwLock",
+    "Condvar",
+    "Barrier",
+    "Once",
+    "OnceLock",
+    "LazyLock",
+    "mpsc",
+    "mpmc",
+    "park",
+    "park_timeout",
+    "ReentrantLock",
+    "thread_local",
+    "stdout",
+];
+
+/// Files of the engine that may name such a thing, how often they may lock it, and why.
+const MAY_LOCK: [(&str, usize, &str); 5] = [
+    ("feed.rs", 1, "mixed streams of blocking lanes, whose order no number tells, outside the measured time"),
+    ("shared.rs", 3, "failures: where an I/O failed, and the collector, which takes them"),
+    ("engine.rs", 0, "waits for the threads that get ready before the start"),
+    ("threads.rs", 0, "says that a thread is ready before the start"),
+    ("calibrate/trial.rs", 0, "runs a whole engine, from outside"),
+];
+
+#[test]
+fn no_lock_is_on_the_way_of_an_io() {
+    let engine = root().join("crates/brunt-engine/src");
+    for path in sources_of("brunt-engine") {
+        let code = code(&path);
+        let name = path.strip_prefix(&engine).unwrap().to_str().unwrap();
+        let named = code.split(|c: char| !c.is_alphanumeric() && c != '_').find(|word| LOCKS.contains(word));
+        let locked = code.matches(".lock()").count();
+        match MAY_LOCK.iter().find(|(file, ..)| *file == name) {
+            Some((_, times, why)) => {
+                assert!(named.is_some(), "{name} names no lock any more: take it out of the list");
+                assert_eq!(locked, *times, "{name} may lock for one reason: {why}");
+            }
+            None => assert_eq!((named, locked), (None, 0), "{name} must do without"),
+        }
+    }
+}

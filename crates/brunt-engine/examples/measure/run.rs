@@ -43,6 +43,7 @@ pub fn share(
         raw: false,
         sim: None,
         backend: Backend::Sync,
+        polled: false,
     };
     let generator = Generator {
         workload: 0,

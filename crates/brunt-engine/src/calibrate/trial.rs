@@ -148,6 +148,7 @@ impl Trial {
             raw: self.raw,
             sim: None,
             backend: self.backend,
+            polled: false,
         }
     }
 

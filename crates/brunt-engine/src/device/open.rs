@@ -102,6 +102,7 @@ mod tests {
             raw: false,
             sim: None,
             backend: Backend::Sync,
+            polled: false,
         };
         OpenFile::open(&target).unwrap()
     }

@@ -160,15 +160,20 @@ impl Port for AioPort {
     #[inline]
     unsafe fn push(&mut self, request: &Request) {
         let (access, lane) = (&request.access, request.lane as usize);
-        let (Some(iocb), Some(file)) = (self.iocbs.get_mut(lane), self.files.get(request.file as usize)) else {
+        let (Some(iocb), Some(file)) = (self.iocbs.get(lane), self.files.get(request.file as usize)) else {
             return self.refused.add(request.lane, libc::EBADF);
         };
-        let iocb = iocb.get_mut();
-        iocb.opcode = if access.read { PREAD } else { PWRITE };
-        iocb.fd = file.as_raw_fd() as u32;
-        iocb.buffer = request.buffer.as_ptr() as u64;
-        iocb.bytes = access.len;
-        iocb.offset = access.lba as i64;
+        let iocb = iocb.get();
+        // SAFETY: it lives as long as `self`, which is borrowed mutably, and the kernel reads it during `io_submit` only. No
+        // reference to it, nor a mutable one to all of them, is ever made: that would end what the pointers in the batch
+        // may do.
+        unsafe {
+            (*iocb).opcode = if access.read { PREAD } else { PWRITE };
+            (*iocb).fd = file.as_raw_fd() as u32;
+            (*iocb).buffer = request.buffer.as_ptr() as u64;
+            (*iocb).bytes = access.len;
+            (*iocb).offset = access.lba as i64;
+        }
         self.start(lane);
     }
 

@@ -1,6 +1,7 @@
 //! io_uring: the asynchronous engine of kernels since 5.11, where it is allowed.
 
 mod lists;
+mod polled;
 mod ring;
 
 use std::fs::File;
@@ -112,11 +113,11 @@ impl UringPort {
         Self::with(outfit, false)
     }
 
-    /// As [`UringPort::new`], but completions come without interrupts: only for files whose devices all have
-    /// `queue/io_poll` on. With others they would never come.
+    /// As [`UringPort::new`], but completions come without interrupts: for files with direct I/O whose devices all have
+    /// `queue/io_poll` on. Each is tried by a read of its first block.
     ///
     /// # Errors
-    /// Why the kernel gives no ring.
+    /// Why the kernel gives no ring, or that it cannot poll there.
     pub fn new_polled(outfit: &Outfit<'_>) -> Result<Self, PortError> {
         Self::with(outfit, true)
     }
@@ -129,8 +130,11 @@ impl UringPort {
                  use more workers (jvms=) or misc=(engine=aio)"
             )));
         }
-        let ring = Ring::new(lanes, polled).map_err(|e| PortError::io_uring(&e))?;
+        let mut ring = Ring::new(lanes, polled).map_err(|e| PortError::io_uring(&e))?;
         demand(&ring)?;
+        if polled {
+            polled::check(&mut ring, outfit.files).map_err(|why| PortError::Uring(format!("no polling: {why}")))?;
+        }
         let fds: Vec<RawFd> = outfit.files.iter().map(|f| f.as_raw_fd()).collect();
         let registered = !fds.is_empty() && ring.queues.submitter().register_files(&fds).is_ok();
         let arena = register(&ring, outfit.arena);

@@ -7,7 +7,10 @@ mod harness;
 mod media;
 mod mixed_sizes;
 mod paced;
+mod polled;
 mod ports;
 mod reactor;
 mod removal;
+#[path = "../support/shares.rs"]
+mod shares;
 mod virtual_clock;

@@ -14,11 +14,15 @@ pub(crate) const ANSWER_LIMIT: Duration = Duration::from_secs(30);
 /// How much later than planned the last samples may come before we say that we wait.
 const GRACE: Duration = Duration::from_secs(2);
 
+/// An I/O is called young when it was issued so long after the end at least: ends are not the same to the second.
+const YOUNG_NS: u64 = 2_000_000_000;
+
 /// The clock of the drain.
 #[derive(Debug)]
 pub(crate) struct Drain {
     from: Option<Instant>,
-    seconds: u64,
+    /// Seconds since the end of the run that were told.
+    pub(crate) seconds: u64,
     limit: Duration,
     /// Somebody who is away keeps the run from ending: nothing can be told of I/O then.
     held: bool,
@@ -61,10 +65,19 @@ impl Drain {
 /// I/O of a worker that has not returned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Outstanding {
+    /// Seconds after the end when it was told.
+    pub(crate) seconds: u64,
     pub(crate) count: u64,
     pub(crate) oldest_ns: u64,
     /// Where the oldest went.
     pub(crate) lun: Option<String>,
+}
+
+impl Outstanding {
+    /// Whether the oldest was issued after the end: then its worker is at work still.
+    fn is_young(&self) -> bool {
+        self.oldest_ns.saturating_add(YOUNG_NS) < self.seconds.saturating_mul(1_000_000_000)
+    }
 }
 
 impl<L: HostLink> Run<'_, '_, L> {
@@ -85,17 +98,20 @@ impl<L: HostLink> Run<'_, '_, L> {
         true
     }
 
-    /// Names what never returned, as far as it is known.
+    /// Names what never returned, as far as it is known, and who was still at work: there every I/O is young.
     fn stuck_text(&self) -> String {
+        let still_at_work =
+            |w: &usize| self.workers.get(*w).and_then(|w| w.outstanding.as_ref()).is_some_and(Outstanding::is_young);
+        let (at_work, stuck): (Vec<usize>, Vec<usize>) = self.merger.unfinished().partition(still_at_work);
         let one = |w: usize| {
             let (label, state) = (self.session.layout.label(w), self.workers.get(w));
             let luns = state.map(|s| s.luns.join(" ")).unwrap_or_default();
             match state.and_then(|s| s.outstanding.as_ref()) {
-                Some(Outstanding { count, oldest_ns, lun: Some(lun) }) => {
+                Some(Outstanding { count, oldest_ns, lun: Some(lun), .. }) => {
                     let seconds = oldest_ns / 1_000_000_000;
                     format!("{count} I/Os of {label} (the oldest to lun {lun}, {seconds} seconds old)")
                 }
-                Some(Outstanding { count, oldest_ns, lun: None }) => {
+                Some(Outstanding { count, oldest_ns, lun: None, .. }) => {
                     format!(
                         "{count} I/Os of {label} (lun {luns}, the oldest {} seconds old)",
                         oldest_ns / 1_000_000_000
@@ -104,8 +120,38 @@ impl<L: HostLink> Run<'_, '_, L> {
                 None => format!("{label} (lun {luns})"),
             }
         };
-        let all: Vec<String> = self.merger.unfinished().map(one).collect();
-        let (what, seconds) = (all.join(", "), self.drain.seconds);
-        format!("outstanding I/O never returned: {what}; given up {seconds} seconds after the end of rd={}", self.name)
+        let stuck: Vec<String> = stuck.into_iter().map(one).collect();
+        let at_work: Vec<&str> = at_work.into_iter().map(|w| self.session.layout.label(w)).collect();
+        let (what, seconds) = (never_ended(&stuck, &at_work), self.drain.seconds);
+        format!("{what}; given up {seconds} seconds after the end of rd={}", self.name)
+    }
+}
+
+fn never_ended(stuck: &[String], at_work: &[&str]) -> String {
+    let hang = (!stuck.is_empty()).then(|| format!("outstanding I/O never returned: {}", stuck.join(", ")));
+    let busy = (!at_work.is_empty()).then(|| {
+        let labels = at_work.join(", ");
+        format!("{labels} still started I/O behind the end of the run: more threads than its processors can serve")
+    });
+    hang.into_iter().chain(busy).collect::<Vec<_>>().join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_still_starts_io_is_not_said_to_hang() {
+        let out = |seconds, oldest_ns| Outstanding { seconds, count: 3000, oldest_ns, lun: None };
+        assert!(out(5, 40_000_000).is_young());
+        // As old as the end, or told too early to know.
+        assert!(!out(5, 5_000_000_000).is_young() && !out(5, 3_500_000_000).is_young() && !out(1, 0).is_young());
+        let hangs = ["3 I/Os of localhost-0".to_owned()];
+        assert_eq!(never_ended(&hangs, &[]), "outstanding I/O never returned: 3 I/Os of localhost-0");
+        assert_eq!(
+            never_ended(&hangs, &["localhost-1"]),
+            "outstanding I/O never returned: 3 I/Os of localhost-0; localhost-1 still started I/O behind the end of the \
+             run: more threads than its processors can serve"
+        );
     }
 }

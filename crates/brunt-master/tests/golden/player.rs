@@ -56,6 +56,7 @@ impl HostLink for Player {
             nowait: None,
             allocated: None,
             tags: None,
+            io_poll: false,
             refusals: vec![],
             warnings: vec![],
             path: None,

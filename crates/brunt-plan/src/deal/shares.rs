@@ -6,6 +6,7 @@ use super::area::{self, Claim, Space};
 use super::place::{Instance, Placement};
 use super::rates::Rates;
 use super::workers::Workers;
+use crate::engine::Choice;
 use crate::plan::{Run, RunKind, Sd, Workload};
 use crate::resolve::{Lun, Nature, Resolved, SetupProblem};
 use crate::work::{Area, Backend, Control, Generator, OpenFlag, Target, WorkerShare};
@@ -170,6 +171,7 @@ impl Builder<'_> {
         let targets = &mut share.targets;
         let chosen = self.resolved.engines.get(instance.sd).and_then(|hosts| hosts.get(host)?.as_ref());
         let backend = chosen.map(|choice| choice.backend).unwrap_or_default();
+        let polled = chosen.is_some_and(Choice::polled);
         let writes = lun.written || self.run.kind == RunKind::Format;
         *self.targets.entry((instance.worker, instance.sd)).or_insert_with(|| {
             targets.push(Target {
@@ -187,6 +189,7 @@ impl Builder<'_> {
                     _ => None,
                 },
                 backend,
+                polled,
             });
             targets.len() as u32 - 1
         })

@@ -18,6 +18,7 @@ fn lun(kind: LunKind, nowait: Option<bool>, allocated: Option<bool>) -> LunFacts
         nowait,
         allocated,
         tags: None,
+        io_poll: false,
         refusals: Vec::new(),
         warnings: Vec::new(),
         path: None,
@@ -83,6 +84,22 @@ fn every_rule() {
     sync: a file of which it is not known whether it has holes
     sync: the file is made first, which blocks
     ");
+}
+
+#[test]
+fn a_device_is_polled_where_its_driver_can_and_a_ring_serves_it() {
+    let disk = LunFacts { io_poll: true, ..lun(LunKind::Block, Some(true), None) };
+    let file = LunFacts { io_poll: true, ..lun(LunKind::File, Some(true), Some(true)) };
+    let polled = |facts: &LunFacts, need, no_uring, asked| {
+        choose(facts, need, &support(no_uring, None), asked).unwrap().polled()
+    };
+    assert!(polled(&disk, DIRECT, None, Asked::Auto));
+    assert!(!polled(&LunFacts { io_poll: false, ..disk.clone() }, DIRECT, None, Asked::Auto));
+    assert!(!polled(&disk, DIRECT, Some("no"), Asked::Auto), "aio has no polling");
+    assert!(!polled(&disk, Need { direct: false, ..DIRECT }, None, Asked::Auto), "the page cache has none");
+    assert!(!polled(&file, DIRECT, None, Asked::Auto), "a file may lie anywhere");
+    assert!(!polled(&disk, DIRECT, None, Asked::Uring), "who names the engine gets it as it is");
+    insta::assert_snapshot!(told(&disk, DIRECT, &support(None, None), Asked::Auto), @"uring: a block device, several I/Os outstanding; polled for completions, which its driver has queues for (queue/io_poll)");
 }
 
 #[test]

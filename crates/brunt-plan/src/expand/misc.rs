@@ -117,6 +117,21 @@ impl Manners {
     }
 }
 
+/// No kernel has 65,536 of them.
+fn is_cores(range: &str) -> bool {
+    let (from, to) = range.split_once('-').unwrap_or((range, range));
+    matches!((from.parse::<u16>(), to.parse::<u16>()), (Ok(from), Ok(to)) if from <= to)
+}
+
+/// The cores of `misc=(cpus=0-3)` as one list, with the place of the first; the key may come more than once.
+pub(crate) fn cores(list: &[(Spanned<String>, Spanned<String>)]) -> Option<Spanned<String>> {
+    let all: Vec<&Spanned<String>> =
+        list.iter().filter(|(key, _)| key.value == "cpus").map(|(_, range)| range).collect();
+    let first = all.first()?;
+    let value = all.iter().map(|range| range.value.as_str()).collect::<Vec<_>>().join(",");
+    Some(Spanned { value, span: first.span })
+}
+
 /// A time as values of `misc=` have it, in seconds: a number that may have a unit, s, m or h.
 pub fn seconds(text: &str) -> Option<u32> {
     let unit = |letter| match letter {
@@ -142,6 +157,10 @@ fn check(key: &Spanned<String>, value: &Spanned<String>, sds: &Sds, log: &mut Lo
         }
         "hook_failure" if !matches!(value.value.as_str(), "warn" | "error") => {
             log.push(Diag::error("misc-value", "hook_failure= is warn or error", value.span));
+        }
+        "cpus" if !is_cores(&value.value) => {
+            let text = format!("cpus= is a core or a range of cores, such as 3 or 0-3, not `{}`", value.value);
+            log.push(Diag::error("misc-value", text, value.span));
         }
         "allow_in_use" | "overwrite" if sds.names.matching(&value.value).is_empty() => {
             let diag = Diag::warning("unknown-sd", format!("no sd matches `{}`", value.value), value.span);

@@ -38,6 +38,7 @@ pub(crate) fn expand(file: &ParmFile, options: &Options, sds: &Sds, log: &mut Lo
         repeat: options.repeat.or(general.repeat.as_ref().map(|r| r.value)),
         ios_per_jvm: general.ios_per_jvm.as_ref().map(|i| i.value),
         timeout: words(&general.timeout),
+        cores: misc::cores(&general.misc),
         misc: general.misc.iter().map(|(k, v)| (k.value.clone(), v.value.clone())).collect(),
         engine: options.engine.unwrap_or(manners.engine),
         conduct: manners.conduct,

@@ -199,6 +199,7 @@ impl From<Target> for v1::Target {
             raw: target.raw,
             sim: target.sim.map(Into::into),
             backend: v1::Backend::from(target.backend).into(),
+            polled: target.polled,
         }
     }
 }
@@ -219,6 +220,7 @@ impl TryFrom<v1::Target> for Target {
             raw: target.raw,
             sim: target.sim.map(Into::into),
             backend: backend(target.backend)?,
+            polled: target.polled,
         })
     }
 }

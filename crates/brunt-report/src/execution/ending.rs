@@ -21,11 +21,17 @@ impl Execution {
         self.seen.io_error = true;
     }
 
-    pub(super) fn interrupted(&mut self, sink: &mut Sink) {
+    /// Vdbench has the same words for all signals, and so has whoever is called by its name.
+    pub(super) fn interrupted(&mut self, signal: i32, sink: &mut Sink) {
         self.release_summary(sink);
         self.seen.cut = true;
         let name = if self.context.layout.is_old() { "vdbench" } else { "Vdbench" };
-        sink.console(&format!("CTRL-C requested. {name} terminating"));
+        let what = match signal {
+            1 if !self.context.opened.as_vdbench => "SIGHUP received",
+            15 if !self.context.opened.as_vdbench => "SIGTERM received",
+            _ => "CTRL-C requested",
+        };
+        sink.console(&format!("{what}. {name} terminating"));
         if self.io_errors > 0 {
             sink.console(&format!("Total Data Validation or I/O error count: {}", commas(self.io_errors)));
         }

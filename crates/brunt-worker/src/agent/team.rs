@@ -102,46 +102,37 @@ impl Team {
         }
     }
 
-    /// Ends the work of all.
-    pub async fn stop(&self, after_interval: Option<u32>) -> Result<(), String> {
+    /// Tells all workers the same.
+    async fn tell<F>(
+        &self,
+        own: impl FnOnce(&OwnWorker),
+        process: impl Fn(Arc<ProcessWorker>) -> F,
+    ) -> Result<(), String>
+    where
+        F: Future<Output = Result<(), String>> + Send + 'static,
+    {
         match &self.workers {
             Workers::Own(worker) => {
-                worker.stop(after_interval);
+                own(worker);
                 Ok(())
             }
-            Workers::Processes(workers) => {
-                let calls = workers.iter().map(Arc::clone);
-                together(calls.map(|worker| async move { worker.stop(after_interval).await })).await
-            }
+            Workers::Processes(workers) => together(workers.iter().map(Arc::clone).map(process)).await,
         }
+    }
+
+    /// Ends the work of all.
+    pub async fn stop(&self, after: Option<u32>) -> Result<(), String> {
+        self.tell(|own| own.stop(after), |worker| async move { worker.stop(after).await }).await
     }
 
     /// Lets work in lockstep begin an interval.
     pub async fn grant(&self, interval: u32) -> Result<(), String> {
-        match &self.workers {
-            Workers::Own(worker) => {
-                worker.grant(interval);
-                Ok(())
-            }
-            Workers::Processes(workers) => {
-                let calls = workers.iter().map(Arc::clone);
-                together(calls.map(|worker| async move { worker.grant(interval).await })).await
-            }
-        }
+        self.tell(|own| own.grant(interval), |worker| async move { worker.grant(interval).await }).await
     }
 
     /// Starts no more I/O to an SD.
     pub async fn drop_sd(&self, sd: u32) -> Result<(), String> {
-        match &self.workers {
-            Workers::Own(worker) => {
-                worker.drop_sd(sd);
-                Ok(())
-            }
-            Workers::Processes(workers) => {
-                let calls = workers.iter().map(Arc::clone);
-                together(calls.map(|worker| async move { worker.drop_sd(sd).await })).await
-            }
-        }
+        self.tell(|own| own.drop_sd(sd), |worker| async move { worker.drop_sd(sd).await }).await
     }
 
     /// Ends work and processes. Own work has `limit` to drain.

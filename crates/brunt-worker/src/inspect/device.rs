@@ -106,6 +106,12 @@ impl Device {
         (self.disk_dir().join("mq").exists() || scheduler()).then(|| line(&queue.join("nr_requests"))?.parse().ok())?
     }
 
+    /// Whether completions can be polled for: a disk of its own, whose driver has queues for that (`queue/io_poll`). Of
+    /// volumes and RAID only some kernels can, and nothing tells.
+    pub fn io_poll(&self) -> bool {
+        self.parts().is_empty() && line(&self.disk_dir().join("queue/io_poll")).is_some_and(|on| on == "1")
+    }
+
     /// Whether it is made by the device mapper.
     pub fn is_mapped(&self) -> bool {
         self.dir.join("dm").exists()

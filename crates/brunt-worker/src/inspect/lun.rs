@@ -92,6 +92,7 @@ fn nothing(query: &LunQuery, kind: LunKind) -> LunFacts {
         nowait: None,
         allocated: None,
         tags: None,
+        io_poll: false,
         refusals: Vec::new(),
         warnings: Vec::new(),
         path: None,
@@ -107,6 +108,7 @@ fn block(facts: &mut LunFacts, system: &System, query: &LunQuery, number: Number
     facts.block_size = device.and_then(Device::block_size);
     facts.timeout_s = system.timeout_s(number);
     facts.tags = system.tags(number);
+    facts.io_poll = device.is_some_and(Device::io_poll);
     // Volumes and RAID of older kernels do not know the flag, and work on many I/Os at once all the same.
     let layered = device.is_some_and(|device| !device.parts().is_empty());
     facts.nowait = probe::nowait(path).filter(|nowait| *nowait || !layered);

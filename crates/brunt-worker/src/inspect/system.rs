@@ -252,6 +252,21 @@ mod tests {
     }
 
     #[test]
+    fn only_disks_are_polled_and_only_where_that_is_on() {
+        let root = tempfile::tempdir().unwrap();
+        let sys = root.path().join("sys");
+        let disk = |name: &str, number: &str, files: &[(&str, &str)]| disk(&sys, name, number, files);
+        disk("nvme0n1", "259:0", &[("queue/io_poll", "1\n"), ("nvme0n1p1/partition", "1\n")]);
+        disk("nvme0n1/nvme0n1p1", "259:1", &[]);
+        disk("nvme1n1", "259:2", &[("queue/io_poll", "0\n")]);
+        disk("dm-0", "253:0", &[("queue/io_poll", "1\n"), ("slaves/nvme0n1/x", "")]);
+        disk("loop0", "7:0", &[("loop/backing_file", "/x\n")]);
+        let system = System::read(&Roots { proc: root.path().join("proc"), sys, dev: root.path().join("dev") });
+        let polled = |number| system.devices.get(&Number::parse(number).unwrap()).unwrap().io_poll();
+        assert_eq!(["259:0", "259:1", "259:2", "253:0", "7:0"].map(polled), [true, true, false, false, false]);
+    }
+
+    #[test]
     fn mounts_are_read() {
         let mount = mount("36 35 98:0 /sub /mnt/a\\040b rw,noatime master:1 - ext3 /dev/nowhere rw").unwrap();
         assert_eq!((mount.number.to_string().as_str(), mount.target.as_str()), ("98:0", "/mnt/a b"));

@@ -66,6 +66,7 @@ pub fn share(sd: u32, lun: &Path, intervals: Option<u32>) -> WorkerShare {
         raw: false,
         sim: None,
         backend: Backend::Sync,
+        polled: false,
     };
     WorkerShare {
         worker: format!("hosta-{sd}"),

@@ -90,6 +90,7 @@ fn assume(query: &LunQuery, answer: Option<&LunFacts>, size: Option<u64>) -> Lun
         nowait: answer.and_then(|a| a.nowait),
         allocated: answer.and_then(|a| a.allocated),
         tags: answer.and_then(|a| a.tags),
+        io_poll: answer.is_some_and(|a| a.io_poll),
         refusals: Vec::new(),
         warnings: Vec::new(),
         path: None,

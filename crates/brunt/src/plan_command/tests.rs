@@ -52,6 +52,7 @@ fn there(query: &LunQuery, kind: LunKind, size: u64) -> LunFacts {
         nowait: None,
         allocated: None,
         tags: None,
+        io_poll: false,
         refusals: Vec::new(),
         warnings: Vec::new(),
         path: None,

@@ -18,6 +18,7 @@ pub fn target(backend: Backend, threads: u32) -> Target {
         raw: true,
         sim: None,
         backend,
+        polled: false,
     }
 }
 
