@@ -47,6 +47,8 @@ pub(super) struct Shared<L: Line> {
     pub(super) ending: AtomicBool,
     /// The agent knows.
     pub(super) ended: AtomicBool,
+    /// It is given up.
+    abandoned: watch::Sender<bool>,
 }
 
 impl<L: Line> Shared<L> {
@@ -67,6 +69,7 @@ impl<L: Line> Shared<L> {
             heard: Mutex::new(Instant::now()),
             ending: AtomicBool::new(false),
             ended: AtomicBool::new(false),
+            abandoned: watch::Sender::new(false),
         };
         (Arc::new(shared), suspected)
     }
@@ -115,6 +118,23 @@ impl<L: Line> Shared<L> {
 
     pub(super) fn take(&self, seq: u64) {
         self.taken.store(seq, Relaxed);
+    }
+
+    /// Nothing is wanted of the agent any more.
+    pub(super) fn abandon(&self) {
+        self.ending.store(true, Relaxed);
+        self.abandoned.send_replace(true);
+    }
+
+    /// Whether that was said.
+    pub(super) fn is_abandoned(&self) -> bool {
+        *self.abandoned.borrow()
+    }
+
+    /// Waits until it is.
+    pub(super) async fn abandoned(&self) {
+        // The sender is ours.
+        let _ = self.abandoned.subscribe().wait_for(|abandoned| *abandoned).await;
     }
 
     /// Something came from the agent.
