@@ -52,6 +52,8 @@ pub enum LinkEvent {
     Worker {
         /// Number of the worker on its host.
         worker: u32,
+        /// The run that it belongs to ([`WorkerShare::run_id`]), if to one.
+        run: Option<u32>,
         /// What.
         event: WorkerEvent,
     },
@@ -63,7 +65,12 @@ pub enum LinkEvent {
         line: String,
     },
     /// What the host's kernel counted of the devices of a run. Comes right before the last worker has drained.
-    Devices(Vec<DeviceCounts>),
+    Devices {
+        /// As of a worker's event.
+        run: Option<u32>,
+        /// One each.
+        devices: Vec<DeviceCounts>,
+    },
     /// The connection is broken; the agent goes on alone, and the link tries to find it again. Comes once for each
     /// [`LinkEvent::Back`] or [`LinkEvent::Lost`] behind it.
     Away {
@@ -180,6 +187,10 @@ pub trait HostLink: Send + Sync {
         command: String,
         limit: Option<Duration>,
     ) -> impl Future<Output = Result<HookResult, LinkError>> + Send;
+
+    /// Gives the agent up for good: it is told to end if it can be reached, nothing renews its lease, no event comes of
+    /// it any more, and calls to it fail. Does not wait.
+    fn abandon(&self);
 
     /// Ends workers and agent.
     ///

@@ -326,8 +326,11 @@ impl Merger {
         &self.late
     }
 
-    /// Takes a sample.
+    /// Takes a sample. One of a worker of which nothing more was to come is dropped: it is lost, or has no work here.
     pub fn add(&mut self, worker: usize, sample: &IntervalSample) {
+        if self.is_finished(worker) {
+            return;
+        }
         if let Some(reported) = self.reported.get_mut(worker) {
             *reported = (*reported).max(sample.interval);
         }
@@ -355,6 +358,11 @@ impl Merger {
         if let Some(finished) = self.finished.get_mut(worker) {
             *finished = true;
         }
+    }
+
+    /// Whether nothing more comes from that worker.
+    pub fn is_finished(&self, worker: usize) -> bool {
+        self.finished.get(worker).is_none_or(|finished| *finished)
     }
 
     /// Whether nothing more comes from anybody.

@@ -181,3 +181,14 @@ fn an_interval_without_any_sample_does_not_hold_up_those_behind_it() {
     merger.add(2, &one(3));
     assert_eq!(merger.next_complete().map(|merged| merged.number), Some(3));
 }
+
+#[test]
+fn what_comes_of_a_worker_that_is_lost_or_has_no_work_does_not_count() {
+    let mut merger = Merger::new(Shape { active: vec![true, true, false], ..shape() }, None);
+    merger.add(1, &one(1));
+    merger.finish(1);
+    (1..=2).for_each(|n| [0, 1, 2].into_iter().for_each(|worker| merger.add(worker, &one(n))));
+    let counted = [merger.next_complete(), merger.next_complete()].map(|merged| merged.map(|m| m.total.read.ops));
+    assert_eq!(counted, [Some(2), Some(1)]);
+    assert_eq!([1, 2].map(|worker| merger.reported(worker)), [1, 0]);
+}

@@ -2,10 +2,10 @@
 
 use brunt_event::Event;
 
-use crate::link::LinkEvent;
+use crate::link::{HostLink, LinkEvent};
 use crate::session::Session;
 
-impl<L> Session<'_, L> {
+impl<L: HostLink> Session<'_, L> {
     /// Takes what is about the presence of a host, at once wherever it is heard; gives back everything else.
     pub(crate) fn presence(&mut self, host: usize, event: LinkEvent) -> Option<LinkEvent> {
         let label = self.layout.host_label(host).to_owned();
@@ -65,12 +65,18 @@ impl<L> Session<'_, L> {
         self.layout.of_host(host).all(|w| self.lost.get(w).is_some_and(|lost| *lost))
     }
 
-    /// Marks a worker as lost and says so, once.
+    /// Marks a worker as lost and says so, once. A host of which all are lost is given up: what it still does would
+    /// count nowhere, and nobody would end it.
     pub(crate) fn lose(&mut self, worker: usize, text: &str) {
         if let Some(lost) = self.lost.get_mut(worker)
             && !std::mem::replace(lost, true)
         {
             self.emit(Event::WorkerLost { worker: worker as u32, text: text.to_owned() });
+            let host =
+                self.layout.workers().get(worker).map(|place| place.host).filter(|host| self.is_host_lost(*host));
+            if let Some(host) = host.and_then(|host| self.fleet.hosts.get(host)) {
+                host.link.abandon();
+            }
         }
     }
 }

@@ -99,6 +99,8 @@ struct WorkerState {
     sequential: bool,
     /// What it said last about I/O that keeps the run from ending.
     outstanding: Option<Outstanding>,
+    /// It was lost with work ahead: intervals that lack it lack something.
+    cut_off: bool,
 }
 
 /// Work that ends with its data.
@@ -120,8 +122,6 @@ impl<L: HostLink> Run<'_, '_, L> {
             for w in self.session.layout.of_host(host) {
                 self.lose(w, &text).await;
             }
-            // It may have started all the same, and nobody would count what it does.
-            self.give_up(host).await;
         }
         // Some may have been lost since the work was dealt.
         let gone: Vec<usize> = self.merger.unfinished().filter(|w| self.session.lost[*w]).collect();
@@ -167,14 +167,14 @@ impl<L: HostLink> Run<'_, '_, L> {
 
     async fn link_event(&mut self, host: usize, event: LinkEvent) {
         let event = match event {
-            LinkEvent::Worker { worker, event } => match self.session.layout.worker(host, worker) {
-                Some(w) => match self.worker_event(w, event).await {
-                    Some(event) => LinkEvent::Worker { worker, event },
+            LinkEvent::Worker { worker, run, event } => match self.session.layout.worker(host, worker) {
+                Some(w) => match self.worker_event(w, run, event).await {
+                    Some(event) => LinkEvent::Worker { worker, run, event },
                     None => return,
                 },
                 None => return,
             },
-            LinkEvent::Devices(devices) => return self.findings.devices(host, devices),
+            LinkEvent::Devices { run, devices } if self.is_here(run) => return self.findings.devices(host, devices),
             other => other,
         };
         if let Some(Loss { workers, text }) = self.session.passive(host, event) {
@@ -184,8 +184,21 @@ impl<L: HostLink> Run<'_, '_, L> {
         }
     }
 
-    /// Takes what belongs to a run, gives back the rest.
-    async fn worker_event(&mut self, worker: usize, event: WorkerEvent) -> Option<WorkerEvent> {
+    /// Whether something of that run belongs to this one.
+    fn is_here(&self, run: Option<u32>) -> bool {
+        run.is_none_or(|run| run == self.number)
+    }
+
+    /// Takes what belongs to a run, gives back the rest. What belongs to another, or comes of a worker that has ended,
+    /// is lost or has no work, is dropped.
+    async fn worker_event(&mut self, worker: usize, run: Option<u32>, event: WorkerEvent) -> Option<WorkerEvent> {
+        if matches!(event, WorkerEvent::Log(_) | WorkerEvent::Warning(_) | WorkerEvent::Fatal(_)) {
+            return Some(event);
+        }
+        if !self.is_here(run) || self.merger.is_finished(worker) {
+            tracing::debug!(worker, run, here = self.number, "dropped what is not of this run");
+            return None;
+        }
         match event {
             WorkerEvent::Interval(sample) => {
                 let counted = sample.interval > self.warmup_intervals;
@@ -204,7 +217,7 @@ impl<L: HostLink> Run<'_, '_, L> {
                 self.done.insert(worker, sds);
             }
             WorkerEvent::Drained => self.merger.finish(worker),
-            WorkerEvent::Log(_) | WorkerEvent::Warning(_) | WorkerEvent::Fatal(_) => return Some(event),
+            WorkerEvent::Log(_) | WorkerEvent::Warning(_) | WorkerEvent::Fatal(_) => {}
         }
         None
     }

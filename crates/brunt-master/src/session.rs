@@ -16,7 +16,7 @@ use tokio::sync::mpsc::Receiver;
 use tokio::time::{Instant, sleep_until};
 
 use crate::fleet::{Control, Fleet, Layout};
-use crate::link::{LinkError, LinkEvent};
+use crate::link::{HostLink, LinkError, LinkEvent};
 use crate::planned::Numbers;
 use crate::rules::Rules;
 
@@ -149,7 +149,7 @@ impl<T, F: Future<Output = Result<T, LinkError>>> Calls<T, F> {
     }
 }
 
-impl<'a, L> Session<'a, L> {
+impl<'a, L: HostLink> Session<'a, L> {
     pub(crate) fn new(
         fleet: &'a Fleet<L>,
         layout: Layout,
@@ -401,13 +401,14 @@ impl<'a, L> Session<'a, L> {
     /// Handles what has no bearing on a run: lines of log. Says which workers are lost, if any.
     pub(crate) fn passive(&mut self, host: usize, event: LinkEvent) -> Option<Loss> {
         match event {
-            LinkEvent::Worker { worker, event: WorkerEvent::Log(text) } | LinkEvent::Stderr { worker, line: text } => {
+            LinkEvent::Worker { worker, event: WorkerEvent::Log(text), .. }
+            | LinkEvent::Stderr { worker, line: text } => {
                 if let Some(worker) = self.layout.worker(host, worker) {
                     self.emit(Event::WorkerLog { worker: worker as u32, worker_ms: now_ms(), text });
                 }
                 None
             }
-            LinkEvent::Worker { worker, event: WorkerEvent::Warning(text) } => {
+            LinkEvent::Worker { worker, event: WorkerEvent::Warning(text), .. } => {
                 if let Some(worker) = self.layout.worker(host, worker) {
                     let worker_ms = now_ms();
                     self.emit(Event::WorkerLog { worker: worker as u32, worker_ms, text: text.clone() });
@@ -417,12 +418,12 @@ impl<'a, L> Session<'a, L> {
                 }
                 None
             }
-            LinkEvent::Worker { worker, event: WorkerEvent::Fatal(text) } => {
+            LinkEvent::Worker { worker, event: WorkerEvent::Fatal(text), .. } => {
                 let w = self.layout.worker(host, worker)?;
                 Some(Loss { workers: w..w + 1, text })
             }
             LinkEvent::Lost(text) => Some(Loss { workers: self.layout.of_host(host), text }),
-            LinkEvent::Worker { .. } | LinkEvent::Devices(_) => None,
+            LinkEvent::Worker { .. } | LinkEvent::Devices { .. } => None,
             // Told where they are heard.
             LinkEvent::Away { .. } | LinkEvent::Back { .. } | LinkEvent::Clock { .. } | LinkEvent::Gap { .. } => None,
         }

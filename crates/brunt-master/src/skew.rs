@@ -2,11 +2,12 @@
 
 use brunt_event::AbortCause;
 
+use crate::link::HostLink;
 use crate::run::start::{Common, Dealt};
 use crate::session::{Halt, Session};
 use crate::totals::Totals;
 
-impl<L> Session<'_, L> {
+impl<L: HostLink> Session<'_, L> {
     /// Names workloads that got nothing because of their priority, and compares shares with what was asked for, in
     /// uncontrolled runs too (`abort_failed_skew=`, `docs/vdbench/raw.md` §3).
     ///

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
-use crate::link::LinkError;
+use crate::link::{HostLink, LinkError};
 use crate::session::Session;
 
 /// Hosts that are named one by one.
 const NAMED: usize = 8;
 
-impl<L> Session<'_, L> {
+impl<L: HostLink> Session<'_, L> {
     /// Names hosts that have not answered after some time to what they were asked for.
     pub(crate) fn name_slow(&mut self, what: &str, hosts: &[usize], after: Duration, limit: Option<Duration>) {
         let named = self.labels(hosts);

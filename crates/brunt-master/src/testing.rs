@@ -50,6 +50,8 @@ pub(crate) struct FakeAgent {
     mute: bool,
     /// Takes a quarter of a minute to be there.
     late: bool,
+    /// Takes so long to start.
+    start_takes: Duration,
     /// Its greeting: another build, or why there is none.
     hello: Result<Option<String>, LinkError>,
     answer: Answer,
@@ -113,6 +115,7 @@ impl HostLink for FakeAgent {
 
     async fn start(&self, _delay: Duration) -> Result<Duration, LinkError> {
         self.called("start".into());
+        tokio::time::sleep(self.start_takes).await;
         let start = std::mem::take(&mut self.current.lock().unwrap().start);
         self.send(start);
         Ok(Duration::from_micros(7))
@@ -142,6 +145,10 @@ impl HostLink for FakeAgent {
         let within = limit.map_or_else(String::new, |limit| format!(" within {} s", limit.as_secs()));
         self.called(format!("hook {command}{within}"));
         Ok(HookResult { status: Some(self.hook_status), lines: vec!["done".into()] })
+    }
+
+    fn abandon(&self) {
+        self.called("abandon".into());
     }
 
     async fn shutdown(&self) -> Result<(), LinkError> {
@@ -186,6 +193,8 @@ pub(crate) struct Stage {
     pub(crate) mute: Vec<usize>,
     /// Hosts that take a quarter of a minute to be there.
     pub(crate) late: Vec<usize>,
+    /// How long a start takes, by host.
+    pub(crate) start_takes: BTreeMap<usize, Duration>,
     /// What comes of the greeting of a host, where it is not what was hoped for.
     pub(crate) hellos: BTreeMap<usize, Result<Option<String>, LinkError>>,
     pub(crate) answer: Answer,
@@ -221,6 +230,7 @@ impl Stage {
             deaf: false,
             mute: Vec::new(),
             late: Vec::new(),
+            start_takes: BTreeMap::new(),
             hellos: BTreeMap::new(),
             answer: Arc::new(|_, query| facts(query.sd)),
             controls: Vec::new(),
@@ -261,6 +271,7 @@ impl Stage {
                 deaf: self.deaf,
                 mute: self.mute.contains(&host),
                 late: self.late.contains(&host),
+                start_takes: self.start_takes.get(&host).copied().unwrap_or_default(),
                 hello: self.hellos.get(&host).cloned().unwrap_or(Ok(None)),
                 answer: self.answer.clone(),
                 calls: calls.clone(),
@@ -360,7 +371,7 @@ fn rate(rate: &RateText) -> String {
 
 /// An event of a worker.
 pub(crate) fn from(worker: u32, event: WorkerEvent) -> LinkEvent {
-    LinkEvent::Worker { worker, event }
+    LinkEvent::Worker { worker, run: None, event }
 }
 
 /// A sample of interval n: `ops` reads of 4 KiB that took 1 ms each, by workload and SD.

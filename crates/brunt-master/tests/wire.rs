@@ -56,7 +56,8 @@ fn measured(interval: u32, sd: u32, reads: &[u64], writes: &[u64]) -> IntervalSa
 
 /// Encodes and decodes.
 fn over_the_wire(worker: u32, sample: IntervalSample) -> IntervalSample {
-    let message = v1::WorkerMessage { worker, seq: 0, event: Some(WorkerEvent::Interval(Box::new(sample)).into()) };
+    let message =
+        v1::WorkerMessage { worker, seq: 0, run_id: None, event: Some(WorkerEvent::Interval(Box::new(sample)).into()) };
     let back = v1::WorkerMessage::decode(message.encode_to_vec().as_slice()).unwrap();
     match <(u32, Report)>::try_from(back).unwrap() {
         (_, Report::Event(WorkerEvent::Interval(sample))) => *sample,

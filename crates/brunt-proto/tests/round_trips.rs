@@ -296,7 +296,7 @@ proptest! {
 
     #[test]
     fn events(event in event(), worker in any::<u32>()) {
-        let message = v1::WorkerMessage { worker, seq: 1, event: Some(event.clone().into()) };
+        let message = v1::WorkerMessage { worker, seq: 1, run_id: Some(4), event: Some(event.clone().into()) };
         let back: (u32, Report) = wire(message).try_into().unwrap();
         prop_assert_eq!(back, (worker, Report::Event(event)));
     }
@@ -304,7 +304,7 @@ proptest! {
     #[test]
     fn devices(devices in vec(device(), 0..3)) {
         let list = v1::Devices { devices: devices.iter().cloned().map(Into::into).collect() };
-        let message = v1::WorkerMessage { worker: 0, seq: 0, event: Some(v1::worker_message::Event::Devices(list)) };
+        let message = v1::WorkerMessage { worker: 0, seq: 0, run_id: None, event: Some(v1::worker_message::Event::Devices(list)) };
         let back: (u32, Report) = wire(message).try_into().unwrap();
         prop_assert_eq!(back, (0, Report::Devices(devices)));
     }

@@ -82,7 +82,12 @@ impl Worker {
             pair_times: self.in_turn(),
             ..IntervalSample::default()
         };
-        v1::WorkerMessage { worker: 0, seq: 0, event: Some(WorkerEvent::Interval(Box::new(sample)).into()) }
+        v1::WorkerMessage {
+            worker: 0,
+            seq: 0,
+            run_id: None,
+            event: Some(WorkerEvent::Interval(Box::new(sample)).into()),
+        }
     }
 
     fn in_turn(&mut self) -> Vec<PairTimes> {

@@ -44,7 +44,7 @@ async fn play(plan: Plan, start: Vec<LinkEvent>) -> Played {
 async fn devices_are_compared_with_what_the_workers_told_at_their_end() {
     let totals = SdTotals { sd: 0, reads: 3_500, read_bytes: 3_500 * 4096, ..SdTotals::default() };
     let script = |devices| {
-        let end = [LinkEvent::Devices(devices), drained(0)];
+        let end = [LinkEvent::Devices { run: None, devices }, drained(0)];
         let totals = from(0, WorkerEvent::Totals(vec![totals]));
         [seconds(0, 1..=3, 1_000), vec![totals], end.to_vec()].concat()
     };
@@ -80,7 +80,7 @@ async fn workers_of_a_host_count_together_and_sds_keep_the_numbers_of_the_report
         drained(0),
         interval(1, 2),
         totals(1, 1_500),
-        LinkEvent::Devices(vec![counted(1, 2_500, 10_000)]),
+        LinkEvent::Devices { run: None, devices: vec![counted(1, 2_500, 10_000)] },
         drained(1),
     ];
     let device = witnessed(&play(two, start).await).remove(0);

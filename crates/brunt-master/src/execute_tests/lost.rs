@@ -1,5 +1,7 @@
 //! Workers and hosts that are lost.
 
+use std::time::Duration;
+
 use brunt_event::AbortCause;
 use brunt_plan::plan::{OnLoss, Plan, Rate};
 use brunt_plan::work::{Seek, WorkerEvent};
@@ -181,4 +183,98 @@ async fn a_worker_for_which_rows_wait_is_named_once() {
     let back = "worker-late: worker right-0 reports again; what it measured meanwhile counts".to_owned();
     assert_eq!(order.iter().filter(|event| event.starts_with("worker-late")).skip(1).collect::<Vec<_>>(), [&back]);
     assert!(order.contains(&"end Elapsed complete=true intervals=14 errors=0".to_owned()), "{order:?}");
+}
+
+/// As [`lenient`], in runs of four intervals.
+fn short() -> Plan {
+    let mut plan = lenient();
+    plan.runs.iter_mut().for_each(|run| run.elapsed = Some(4));
+    plan
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_lost_host_still_measures_counts_nowhere() {
+    let right = Script {
+        start: [seconds(0, 1..=2, 5), vec![LinkEvent::Lost("broken pipe".into())], seconds(0, 3..=4, 5)].concat(),
+        ..Script::default()
+    };
+    let mut stage = Stage::new(short(), vec![vec![whole(10), Script::default()], vec![right]]);
+    // In the second run, where it has no work; the left one is slow there.
+    let late = [(1, seconds(0, 1..=4, 5)), (0, seconds(0, 1..=4, 10)), (0, vec![drained(0)])];
+    let late = late.into_iter().flat_map(|(host, events)| events.into_iter().map(move |event| (500, host, event)));
+    stage.later = late.collect();
+    let played = stage.play().await;
+    let order = played.order_of_runs();
+    let rows: Vec<&str> = order.iter().map(String::as_str).filter(|event| event.starts_with("interval ")).collect();
+    let expected = [
+        "interval 1 warmup: 15 in 1000 ms",
+        "interval 2: 15 in 1000 ms",
+        "interval 3: 10 in 1000 ms missing 1",
+        "interval 4: 10 in 1000 ms missing 1",
+        "interval 1 warmup: 10 in 1000 ms missing 1",
+        "interval 2: 10 in 1000 ms missing 1",
+        "interval 3: 10 in 1000 ms missing 1",
+        "interval 4: 10 in 1000 ms missing 1",
+    ];
+    assert_eq!(rows, expected);
+    assert_eq!(played.calls.iter().filter(|call| *call == "1 abandon").count(), 1, "{:?}", played.calls);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_belongs_to_another_run_does_not_count() {
+    let mut plan = short();
+    plan.runs.truncate(1);
+    let of_run = |run: u32, events: Vec<LinkEvent>| {
+        let mark = |event| match event {
+            LinkEvent::Worker { worker, event, .. } => LinkEvent::Worker { worker, run: Some(run), event },
+            other => other,
+        };
+        events.into_iter().map(mark).collect::<Vec<_>>()
+    };
+    let left = [of_run(3, [seconds(0, 1..=2, 1000), vec![drained(0)]].concat()), seconds(0, 1..=4, 10)].concat();
+    let left = Script { start: [left, of_run(0, vec![drained(0)])].concat(), ..Script::default() };
+    let played = Stage::new(plan, vec![vec![left], vec![whole(5)]]).play().await;
+    let order = played.order_of_runs();
+    assert_eq!(order[1..3], ["interval 1 warmup: 15 in 1000 ms", "warmup done"]);
+    assert_eq!(order.last().map(String::as_str), Some("end Elapsed complete=true intervals=4 errors=0"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_worker_that_had_done_its_part_is_missing_nowhere_when_it_is_lost() {
+    let mut plan = short();
+    plan.runs.truncate(1);
+    let right = Script {
+        start: [seconds(0, 1..=2, 5), vec![drained(0), LinkEvent::Lost("gone".into())]].concat(),
+        ..Script::default()
+    };
+    let mut stage = Stage::new(plan, vec![vec![Script::default()], vec![right]]);
+    let left = [seconds(0, 1..=4, 10), vec![drained(0)]].concat();
+    stage.later = left.into_iter().map(|event| (500, 0, event)).collect();
+    let order = stage.play().await.order_of_runs();
+    assert!(order.contains(&"interval 4: 10 in 1000 ms".to_owned()), "{order:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_start_is_waited_for_as_long_as_the_lease() {
+    let mut plan = short();
+    plan.runs.truncate(1);
+    let mut stage = Stage::new(plan, vec![vec![whole(10)], vec![whole(5)]]);
+    stage.start_takes.insert(1, Duration::from_secs(100));
+    let played = stage.play().await;
+    assert!(played.outcome.complete, "{:?}", played.order_of_runs());
+    assert!(!played.calls.contains(&"1 abandon".to_owned()), "{:?}", played.calls);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_host_that_never_starts_is_given_up_behind_the_lease() {
+    let mut plan = short();
+    plan.runs.truncate(1);
+    let mut stage = Stage::new(plan, vec![vec![whole(10)], vec![whole(5)]]);
+    stage.start_takes.insert(1, Duration::from_secs(1_000));
+    let started = tokio::time::Instant::now();
+    let played = stage.play().await;
+    assert_eq!(played.outcome.abort, Some(AbortCause::WorkerLost));
+    let waited = started.elapsed().as_secs();
+    assert!((120..140).contains(&waited), "{waited}");
+    assert!(played.calls.contains(&"1 abandon".to_owned()), "{:?}", played.calls);
 }

@@ -165,7 +165,7 @@ async fn versioned(protocol: u32, version: &str, surplus: usize, messages: Vec<v
 }
 
 fn message(event: Option<v1::worker_message::Event>) -> v1::WorkerMessage {
-    v1::WorkerMessage { worker: 2, seq: 1, event }
+    v1::WorkerMessage { worker: 2, seq: 1, run_id: None, event }
 }
 
 #[tokio::test]
@@ -230,7 +230,7 @@ async fn events_before_the_end_come_before_the_loss() {
     let log = v1::worker_message::Event::Log("hello".into());
     let mut bench = bench(PROTOCOL, 0, vec![message(Some(log))]).await;
     bench.link.hello().await.unwrap();
-    let event = LinkEvent::Worker { worker: 2, event: WorkerEvent::Log("hello".into()) };
+    let event = LinkEvent::Worker { worker: 2, run: None, event: WorkerEvent::Log("hello".into()) };
     assert_eq!(bench.events.recv().await, Some((5, event)));
     *bench.leash.lock().unwrap() = None;
     let lost = LinkEvent::Lost("the agent of host hosta has ended (exit status 0)".into());

@@ -57,8 +57,8 @@ impl<L: HostLink> Run<'_, '_, L> {
 
     /// Workers with work whose part an interval lacks: they were lost before it, or their sample of it was.
     fn missing_workers(&self, interval: &Merged) -> u32 {
-        let lacks =
-            |w: usize| !interval.holds(w) && (self.session.lost[w] || self.merger.reported(w) > interval.number);
+        let cut_off = |w: usize| self.workers.get(w).is_some_and(|state| state.cut_off);
+        let lacks = |w: usize| !interval.holds(w) && (cut_off(w) || self.merger.reported(w) > interval.number);
         let active = self.merger.shape().active.iter().enumerate();
         self.absent + active.filter(|(w, active)| **active && lacks(*w)).count() as u32
     }

@@ -19,6 +19,9 @@ impl<L: HostLink> Run<'_, '_, L> {
             self.say_missing(worker);
         }
         self.merger.finish(worker);
+        if let Some(state) = self.workers.get_mut(worker) {
+            state.cut_off = true;
+        }
         if let Some(watch) = &mut self.idle {
             watch.forget_worker(worker as u32);
         }

@@ -24,6 +24,9 @@ use crate::run::{EndOfData, Run, WorkerState};
 use crate::session::{Halt, Patience, Session, now_ms};
 use crate::totals::Totals;
 
+/// Time in which the link says that a lease is over.
+const LEASE_GRACE: Duration = Duration::from_secs(10);
+
 /// What all runs of an execution share.
 pub(crate) struct Common<'r> {
     pub(crate) resolved: &'r Resolved,
@@ -94,6 +97,7 @@ fn worker_state(share: &Option<WorkerShare>) -> WorkerState {
         end_of_data: share_ends(share).then_some(EndOfData::Ahead),
         sequential: share.generators.iter().any(|g| !matches!(g.seek, Seek::Percent(p) if p >= 100.0)),
         outstanding: None,
+        cut_off: false,
     }
 }
 
@@ -120,7 +124,7 @@ impl<'s, L: HostLink> Session<'s, L> {
         let fleet = self.fleet;
         let starts = hosts.into_iter().filter_map(|h| Some((h, fleet.hosts.get(h)?.link.start(delay))));
         // Not given up for an interrupt: what has started must be ended in order.
-        let answers = self.call_anyway(starts.collect(), ANSWER_LIMIT, Patience::Full).await;
+        let answers = self.call_anyway(starts.collect(), self.start_limit(dealt), Patience::Full).await;
         let mut skew = vec![None; if self.layout.hosts() > 1 { self.layout.hosts() } else { 0 }];
         for (host, answer) in answers {
             match answer {
@@ -134,6 +138,13 @@ impl<'s, L: HostLink> Session<'s, L> {
         }
         self.returned.clear();
         Ok(Run { not_started: failed, start_skew_ns: skew, ..self.running(common, dealt, longest_idle) })
+    }
+
+    /// How long a start may take on a host that is there: no shorter than the lease, since one that is silent for so
+    /// long is lost anyhow, and one that is not may have started.
+    fn start_limit(&self, dealt: &Dealt<'_>) -> Duration {
+        let writes = dealt.shares().flatten().flat_map(|share| &share.targets).any(|target| target.write);
+        self.rules.lease(writes).max(ANSWER_LIMIT) + LEASE_GRACE
     }
 
     /// Time from the call to the common start: long enough for the way to the farthest host.

@@ -134,12 +134,20 @@ impl<L: Line> HostLink for Link<L> {
         Ok(HookResult { status, lines })
     }
 
+    fn abandon(&self) {
+        self.shared.abandon();
+    }
+
     async fn shutdown(&self) -> Result<(), LinkError> {
         self.shared.ending.store(true, Relaxed);
         if !self.is_born() {
             return Ok(());
         }
-        let reply = self.call(|talk| async move { talk.shutdown(v1::ShutdownRequest {}).await }).await;
+        let reply = match self.shared.is_abandoned() {
+            // Its keeper has told it, or could not.
+            true => Ok(v1::ShutdownReply {}),
+            false => self.call(|talk| async move { talk.shutdown(v1::ShutdownRequest {}).await }).await,
+        };
         self.shared.ended.store(reply.is_ok(), Relaxed);
         let keeper = self.keeper.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(mut keeper) = keeper

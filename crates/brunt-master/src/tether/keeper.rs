@@ -75,19 +75,40 @@ impl<L: Line> Keeper<L> {
         Self { shared, events, suspected, log, number: 1, patience: PATIENCE, clock_ms: 0 }
     }
 
-    /// Runs until the agent has ended or is lost.
-    pub(super) async fn run(mut self, mut talk: Arc<L::Talk>, mut reports: ReportsOf<L>) {
-        let why = loop {
+    /// Runs until the agent has ended, is lost, or is given up.
+    pub(super) async fn run(mut self, talk: Arc<L::Talk>, reports: ReportsOf<L>) {
+        let shared = Arc::clone(&self.shared);
+        let why = tokio::select! {
+            biased;
+            () = shared.abandoned() => self.part().await,
+            why = self.keep(talk, reports) => why,
+        };
+        self.gone(&why).await;
+    }
+
+    /// Tells an agent that is given up to end, if it can be reached. Nothing else is said to it from here on.
+    async fn part(&self) -> String {
+        let why = "was given up".to_owned();
+        let gone = State::Gone(format!("the agent of host {} {why}", self.shared.label));
+        if let State::Open { talk, .. } = self.shared.state.send_replace(gone) {
+            // An answer is not needed: without calls its lease ends it.
+            let _ = timeout(END_LIMIT, talk.shutdown(v1::ShutdownRequest {})).await;
+        }
+        why
+    }
+
+    /// Until the agent has ended or is lost; says why.
+    async fn keep(&mut self, mut talk: Arc<L::Talk>, mut reports: ReportsOf<L>) -> String {
+        loop {
             let end = self.attend(&talk, &mut reports).await;
             // Calls that are under way wait for the next connection from here on.
             self.shared.state.send_replace(State::Away);
             drop(reports);
             match self.next(end, talk).await {
                 Next::Back(again, rest) => (talk, reports) = (again, rest),
-                Next::Gone(why) => break why,
+                Next::Gone(why) => return why,
             }
-        };
-        self.gone(&why).await;
+        }
     }
 
     /// Until the connection is of no more use.
@@ -186,15 +207,15 @@ async fn carry<L: Line>(
             Err(error) => return Break::Broken(format!("does not answer any more ({})", words(error))),
         };
         shared.hear();
-        let (seq, taken, bytes) = (message.seq, shared.taken(), keep::size(&message));
+        let (seq, taken, bytes, run) = (message.seq, shared.taken(), keep::size(&message), message.run_id);
         // Zero: worker processes of older agents number nothing.
         if seq != 0 && seq <= taken {
             continue;
         }
         let event = match <(u32, Report)>::try_from(message) {
-            Ok((worker, Report::Event(event))) => LinkEvent::Worker { worker, event },
+            Ok((worker, Report::Event(event))) => LinkEvent::Worker { worker, run, event },
             Ok((worker, Report::Stderr(line))) => LinkEvent::Stderr { worker, line },
-            Ok((_, Report::Devices(devices))) => LinkEvent::Devices(devices),
+            Ok((_, Report::Devices(devices))) => LinkEvent::Devices { run, devices },
             Err(error) => return Break::Unwanted(format!("sent what cannot be understood: {error}")),
         };
         let gap = (seq > taken + 1 && !shared.had_before()).then(|| LinkEvent::Gap { messages: seq - taken - 1 });

@@ -64,6 +64,8 @@ pub(super) struct Shared<L: Line> {
     pub(super) ending: AtomicBool,
     /// The agent knows.
     pub(super) ended: AtomicBool,
+    /// It is given up.
+    abandoned: watch::Sender<bool>,
 }
 
 impl<L: Line> Shared<L> {
@@ -87,6 +89,7 @@ impl<L: Line> Shared<L> {
             heard: Mutex::new(Instant::now()),
             ending: AtomicBool::new(false),
             ended: AtomicBool::new(false),
+            abandoned: watch::Sender::new(false),
         };
         (Arc::new(shared), suspected)
     }
@@ -167,6 +170,23 @@ impl<L: Line> Shared<L> {
     /// Whether messages are missing before the first one that came: the last master had them.
     pub(super) fn had_before(&self) -> bool {
         self.inherited.load(Relaxed) && self.taken() == 0
+    }
+
+    /// Nothing is wanted of the agent any more.
+    pub(super) fn abandon(&self) {
+        self.ending.store(true, Relaxed);
+        self.abandoned.send_replace(true);
+    }
+
+    /// Whether that was said.
+    pub(super) fn is_abandoned(&self) -> bool {
+        *self.abandoned.borrow()
+    }
+
+    /// Waits until it is.
+    pub(super) async fn abandoned(&self) {
+        // The sender is ours.
+        let _ = self.abandoned.subscribe().wait_for(|abandoned| *abandoned).await;
     }
 
     /// Something came from the agent.

@@ -111,7 +111,7 @@ struct Far {
 impl Far {
     fn report(&self, seq: u64) {
         let event = Some(v1::worker_message::Event::Log(format!("line {seq}")));
-        self.reports.send(Ok(Some(v1::WorkerMessage { worker: 0, seq, event }))).unwrap();
+        self.reports.send(Ok(Some(v1::WorkerMessage { worker: 0, seq, run_id: None, event }))).unwrap();
     }
 
     /// The connection breaks.
@@ -469,4 +469,30 @@ async fn of_an_agent_that_is_told_to_end_nothing_is_said() {
     told.unwrap();
     assert_eq!(bench.events.recv().await, None);
     assert!(!world.calls().iter().any(|call| call.starts_with("dial")), "it is not looked for");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_that_is_given_up_is_told_to_end_and_hears_nothing_more() {
+    let Bench { world, link, mut events, far: _far } = bench(LEASE).await;
+    link.abandon();
+    assert_eq!(events.recv().await, None, "nothing is said of it");
+    let calls = || world.calls().into_iter().filter(|call| !call.starts_with("dial")).collect::<Vec<_>>();
+    assert_eq!(calls(), ["1: shutdown", "abandon"]);
+    let gone = LinkError::Broken("the agent of host hosta was given up".into());
+    assert_eq!((link.stop(None).await, link.shutdown().await), (Err(gone), Ok(())));
+    sleep(LEASE).await;
+    assert_eq!(world.calls(), Vec::<String>::new());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_that_is_given_up_while_it_is_away_is_not_looked_for() {
+    let mut bench = bench(LEASE).await;
+    bench.far.cut();
+    bench.away().await;
+    bench.link.abandon();
+    assert_eq!(bench.events.recv().await, None);
+    let _there_again = bench.world.will_work(2);
+    bench.world.calls();
+    sleep(LEASE).await;
+    assert_eq!(bench.world.calls(), Vec::<String>::new());
 }

@@ -97,6 +97,8 @@ impl HostLink for Player {
         Ok(HookResult { status: Some(0), lines: vec![] })
     }
 
+    fn abandon(&self) {}
+
     async fn shutdown(&self) -> Result<(), LinkError> {
         Ok(())
     }
@@ -108,7 +110,7 @@ impl Player {
     }
 
     fn play(&self, worker: u32, share: &WorkerShare) {
-        let say = |event| LinkEvent::Worker { worker, event };
+        let say = |event| LinkEvent::Worker { worker, run: Some(share.run_id), event };
         let blocks = share.generators.iter().filter_map(blocks).max();
         for interval in 1.. {
             if interval == 3 {

@@ -168,7 +168,7 @@ impl Calls {
     /// Tells the client that no worker goes on.
     pub fn cannot_go_on(&self, why: &str) {
         let workers = self.team.get().map_or(0, |team| team.pids().len());
-        (0..workers as u32).for_each(|worker| self.relay.wire(worker, Event::Fatal(why.to_owned())));
+        (0..workers as u32).for_each(|worker| self.relay.wire(None, worker, Event::Fatal(why.to_owned())));
     }
 
     /// Stops all work at once and ends the workers; what is on its way has [`DRAIN_LIMIT`].

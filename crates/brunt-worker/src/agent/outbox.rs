@@ -36,9 +36,14 @@ impl Default for Outbox {
 }
 
 impl Outbox {
-    /// Takes a message.
+    /// Takes a message of no run.
     pub fn push(&self, worker: u32, event: Event) {
-        self.state().ring.push(worker, event);
+        self.push_of(None, worker, event);
+    }
+
+    /// Takes a message of that run.
+    pub fn push_of(&self, run_id: Option<u32>, worker: u32, event: Event) {
+        self.state().ring.push_of(run_id, worker, event);
         self.0.news.send_replace(());
     }
 

@@ -24,9 +24,10 @@ enum Stage {
     Joining,
 }
 
-/// How long a run is to be.
+/// A run, and how long it is to be.
 #[derive(Clone, Copy)]
 struct Length {
+    run_id: u32,
     interval: Duration,
     intervals: Option<u32>,
 }
@@ -58,7 +59,8 @@ pub struct OwnWorker {
     label: String,
     engine: Arc<dyn WorkEngine>,
     stage: Arc<Mutex<Stage>>,
-    events: mpsc::UnboundedSender<WorkerEvent>,
+    /// Each with its run.
+    events: mpsc::UnboundedSender<(u32, WorkerEvent)>,
     /// Whether work is out.
     busy: watch::Receiver<bool>,
     set_busy: Arc<watch::Sender<bool>>,
@@ -89,12 +91,12 @@ impl OwnWorker {
             dropped: Mutex::default(),
         };
         tokio::spawn(async move {
-            while let Some(event) = from_engine.recv().await {
+            while let Some((run_id, event)) = from_engine.recv().await {
                 let last = event == WorkerEvent::Drained;
                 if last {
                     join(&stage).await;
                 }
-                relay.own(number, event);
+                relay.own(Some(run_id), number, event);
                 if last {
                     set_busy.send_replace(false);
                 }
@@ -113,11 +115,12 @@ impl OwnWorker {
             *stage = if share.is_some() { Stage::Preparing } else { Stage::Spared };
         }
         let Some(share) = share else { return Ok(()) };
-        let length = Length { interval: Duration::from_nanos(share.interval_ns), intervals: share.intervals };
+        let run_id = share.run_id;
+        let length = Length { run_id, interval: Duration::from_nanos(share.interval_ns), intervals: share.intervals };
         let (engine, events) = (Arc::clone(&self.engine), self.events.clone());
         let sink = Box::new(move |event| {
             // The receiver goes only with the runtime, at the end of the process.
-            let _ = events.send(event);
+            let _ = events.send((run_id, event));
         });
         let stage = Arc::clone(&self.stage);
         // The thread sets the stage itself, so that a call that is given up leaves nothing behind.
@@ -176,10 +179,11 @@ impl OwnWorker {
                 let stopped = timed.stopped(after_interval);
                 self.end.send_modify(|end| *end = Some(end.map_or(stopped, |end| end.min(stopped))));
             }
-            Stage::Ready(..) => {
+            Stage::Ready(_, length) => {
+                let run_id = length.run_id;
                 *stage = Stage::Idle;
                 // See `prepare`.
-                let _ = self.events.send(WorkerEvent::Drained);
+                let _ = self.events.send((run_id, WorkerEvent::Drained));
             }
             Stage::Idle | Stage::Preparing | Stage::Spared | Stage::Joining => {}
         }
@@ -223,12 +227,12 @@ impl OwnWorker {
 fn outstanding(number: u32, stage: Arc<Mutex<Stage>>, relay: Relay) -> impl FnMut() + Send {
     move || {
         let stage = stage.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Stage::Running(work, _) = &*stage {
+        if let Stage::Running(work, timed) = &*stage {
             let out = work.outstanding();
             if out.count > 0 {
                 let oldest_ns = u64::try_from(out.oldest.as_nanos()).unwrap_or(u64::MAX);
                 let (count, lun) = (out.count, out.on.map(|(_, lun)| lun));
-                relay.own(number, WorkerEvent::Outstanding { count, oldest_ns, lun });
+                relay.own(Some(timed.length.run_id), number, WorkerEvent::Outstanding { count, oldest_ns, lun });
             }
         }
     }
@@ -313,7 +317,7 @@ mod tests {
         WorkerShare {
             worker: "hosta-0".into(),
             run: "rd1".into(),
-            run_id: 0,
+            run_id: 3,
             interval_ns: 1_000_000_000,
             intervals,
             lockstep: false,
@@ -334,7 +338,9 @@ mod tests {
     }
 
     async fn event(outgoing: &mut Reader) -> WorkerEvent {
-        match <(u32, Report)>::try_from(outgoing.next().await.unwrap()).unwrap() {
+        let message = outgoing.next().await.unwrap();
+        assert_eq!(message.run_id, Some(3));
+        match <(u32, Report)>::try_from(message).unwrap() {
             (0, Report::Event(event)) => event,
             other => panic!("{other:?}"),
         }

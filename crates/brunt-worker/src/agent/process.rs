@@ -167,7 +167,7 @@ fn reason(status: Status) -> String {
 
 async fn forward_lines(worker: u32, mut lines: mpsc::Receiver<String>, relay: Relay) {
     while let Some(line) = lines.recv().await {
-        relay.wire(worker, Event::Stderr(line));
+        relay.wire(None, worker, Event::Stderr(line));
     }
 }
 
@@ -192,7 +192,7 @@ impl Watch {
         let carry = async {
             while let Ok(Some(message)) = events.message().await {
                 if let Some(event) = message.event {
-                    self.relay.wire(self.number, event);
+                    self.relay.wire(message.run_id, self.number, event);
                 }
             }
         };
@@ -216,7 +216,7 @@ impl Watch {
         let _ = tokio::time::timeout(Duration::from_secs(1), log).await;
         if !self.ending.load(Ordering::Relaxed) {
             let text = format!("worker {} (process {}) has ended: {how}", self.label, self.pid);
-            self.relay.wire(self.number, Event::Fatal(text));
+            self.relay.wire(None, self.number, Event::Fatal(text));
         }
     }
 }

@@ -74,26 +74,26 @@ impl Relay {
         });
     }
 
-    /// Takes an event of this process's own worker.
-    pub fn own(&self, worker: u32, mut event: WorkerEvent) {
+    /// Takes an event of this process's own worker in that run.
+    pub fn own(&self, run_id: Option<u32>, worker: u32, mut event: WorkerEvent) {
         if let WorkerEvent::Interval(sample) = &mut event {
             sample.io_cpu = lock(&self.io_cpu).interval();
         }
-        self.wire(worker, event.into());
+        self.wire(run_id, worker, event.into());
     }
 
-    /// Takes an event of a worker process.
-    pub fn wire(&self, worker: u32, mut event: Event) {
+    /// Takes an event of a worker process in that run.
+    pub fn wire(&self, run_id: Option<u32>, worker: u32, mut event: Event) {
         if let Event::Interval(sample) = &mut event {
             sample.cpu = lock(&self.cpu).interval(worker).map(Into::into);
         }
         if let Event::Drained(_) = &event {
             if let Some(devices) = lock(&self.witness).drained(worker) {
-                self.out.push(worker, Event::Devices(devices));
+                self.out.push_of(run_id, worker, Event::Devices(devices));
             }
             self.drained();
         }
-        self.out.push(worker, event);
+        self.out.push_of(run_id, worker, event);
     }
 
     fn drained(&self) {

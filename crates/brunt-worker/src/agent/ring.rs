@@ -79,11 +79,16 @@ impl Ring {
         self.keeps = true;
     }
 
-    /// Takes a message and gives it its number.
+    /// Takes a message of no run and gives it its number.
     pub fn push(&mut self, worker: u32, event: Event) -> u64 {
+        self.push_of(None, worker, event)
+    }
+
+    /// Takes a message of that run and gives it its number.
+    pub fn push_of(&mut self, run_id: Option<u32>, worker: u32, event: Event) -> u64 {
         let seq = self.next;
         self.next += 1;
-        self.put(WorkerMessage { worker, seq, event: Some(event) });
+        self.put(WorkerMessage { worker, seq, run_id, event: Some(event) });
         if self.bytes > self.limit {
             self.make_room();
         }

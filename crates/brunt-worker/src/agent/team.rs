@@ -85,7 +85,7 @@ impl Team {
         let asked = off_thread("place", move || host.admit(&shares).map(|admission| (shares, admission)));
         let (shares, Admission { places, events }) = asked.await.map_err(|error| error.to_string())??;
         for (worker, event) in events {
-            self.relay.own(worker, event);
+            self.relay.own(None, worker, event);
         }
         Ok((shares, places))
     }

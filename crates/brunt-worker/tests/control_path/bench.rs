@@ -146,7 +146,7 @@ pub async fn at_work(link: &GrpcLink, events: &mut Events, leash: &Leash, worker
     link.start(Duration::ZERO).await.unwrap();
     let mut silent: Vec<u32> = (0..workers).collect();
     while !silent.is_empty() {
-        if let LinkEvent::Worker { worker, event: WorkerEvent::Interval(_) } = next_event(events).await {
+        if let LinkEvent::Worker { worker, event: WorkerEvent::Interval(_), .. } = next_event(events).await {
             silent.retain(|other| *other != worker);
         }
     }

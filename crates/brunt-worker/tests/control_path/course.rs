@@ -39,14 +39,14 @@ async fn one_worker_from_greeting_to_goodbye() {
     let mut seen = Vec::new();
     loop {
         match next_event(&mut events).await {
-            LinkEvent::Worker { worker: 0, event: WorkerEvent::Interval(sample) } => {
+            LinkEvent::Worker { worker: 0, event: WorkerEvent::Interval(sample), .. } => {
                 assert_eq!((sample.pairs[0].sd, sample.pairs[0].cell.read.sum_ns), (5, 39_000));
                 seen.push(sample.interval);
             }
-            LinkEvent::Worker { worker: 0, event: WorkerEvent::Log(line) } => {
+            LinkEvent::Worker { worker: 0, event: WorkerEvent::Log(line), .. } => {
                 assert_eq!(line, "hosta-5 is ready for rd1")
             }
-            LinkEvent::Worker { worker: 0, event: WorkerEvent::Drained } => break,
+            LinkEvent::Worker { worker: 0, event: WorkerEvent::Drained, .. } => break,
             other => panic!("{other:?}"),
         }
     }
@@ -114,7 +114,7 @@ async fn an_sd_is_dropped_in_all_workers() {
     let (mut dropped_in, mut without, mut drained) = (None, [0, 0], 0);
     while drained < 2 {
         match next_event(&mut received).await {
-            LinkEvent::Worker { worker, event: WorkerEvent::Interval(sample) } => {
+            LinkEvent::Worker { worker, event: WorkerEvent::Interval(sample), .. } => {
                 let done = |sd| sample.pairs.iter().any(|p| p.sd == sd && p.cell.read.ops > 0);
                 if dropped_in.is_none() && done(0) && done(1) {
                     link.drop_sd(0).await.unwrap();
@@ -210,7 +210,7 @@ async fn several_workers_have_their_own_shares() {
     let (mut drained, mut samples) = (0, Vec::new());
     while drained < 2 {
         match next_event(&mut events).await {
-            LinkEvent::Worker { worker, event: WorkerEvent::Interval(sample) } => {
+            LinkEvent::Worker { worker, event: WorkerEvent::Interval(sample), .. } => {
                 assert_eq!(sample.pairs[0].sd, worker + 10);
                 samples.push((worker, sample.interval, sample.cpu.is_some()));
             }
@@ -235,7 +235,7 @@ async fn runs_follow_each_other_and_stop_when_asked() {
         let (mut drained, mut last) = (0, [0, 0]);
         while drained < 2 {
             match next_event(&mut events).await {
-                LinkEvent::Worker { worker, event: WorkerEvent::Interval(sample) } => {
+                LinkEvent::Worker { worker, event: WorkerEvent::Interval(sample), .. } => {
                     last[worker as usize] = sample.interval;
                 }
                 LinkEvent::Worker { event: WorkerEvent::Drained, .. } => drained += 1,

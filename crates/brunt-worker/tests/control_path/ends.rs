@@ -149,7 +149,7 @@ async fn a_worker_process_that_ends_is_named() {
     let mut said = Vec::new();
     let fatal = loop {
         match next(&mut events).await {
-            LinkEvent::Worker { worker: 1, event: WorkerEvent::Fatal(text) } => break text,
+            LinkEvent::Worker { worker: 1, event: WorkerEvent::Fatal(text), .. } => break text,
             LinkEvent::Stderr { worker: 1, line } => said.push(line),
             LinkEvent::Worker { .. } | LinkEvent::Stderr { .. } => {}
             other => panic!("{other:?}"),

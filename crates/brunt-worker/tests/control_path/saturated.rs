@@ -66,7 +66,7 @@ async fn samples_and_answers_keep_coming_while_every_core_burns() {
     let mut answered = 0;
     while told.iter().any(|n| *n < INTERVALS) {
         match next_event(&mut received).await {
-            LinkEvent::Worker { worker, event: WorkerEvent::Interval(sample) } => {
+            LinkEvent::Worker { worker, event: WorkerEvent::Interval(sample), .. } => {
                 // However late it comes, it is the next one, with what was done in it.
                 told[worker as usize] += 1;
                 assert_eq!(sample.interval, told[worker as usize]);
