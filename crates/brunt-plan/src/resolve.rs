@@ -10,6 +10,7 @@ mod machines;
 mod notices;
 mod permissions;
 mod preflight;
+mod sights;
 mod usage;
 
 #[cfg(test)]
@@ -26,7 +27,7 @@ use crate::engine::{Asked, Choice};
 use crate::expand::names::matches;
 use crate::plan::{Plan, Sd};
 use crate::sim;
-use crate::work::{HostTraits, LunFacts, LunQuery};
+use crate::work::{HostTraits, LunFacts, LunQuery, Sight};
 
 /// What kind of refusal a problem is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,6 +97,8 @@ pub struct Resolved {
     /// What is worth knowing.
     pub notices: Vec<SetupNotice>,
     pub(crate) luns: Vec<Option<Lun>>,
+    /// By SD and host: what was found there.
+    pub(crate) sights: Vec<Vec<Option<Sight>>>,
 }
 
 /// What a host says about the lun of an SD.
@@ -113,8 +116,6 @@ impl Plan {
     pub fn lun_queries(&self, host: usize) -> Vec<LunQuery> {
         let usage = Usage::of(self);
         let used = usage.on_host(host);
-        let waived =
-            |key: &str, name: &str| self.settings.misc.iter().any(|(k, pattern)| k == key && matches(pattern, name));
         let mut queries = Vec::new();
         for (at, sd) in self.sds.iter().enumerate() {
             let Some(lun) = sd.lun.get(host).and_then(|l| l.as_deref()) else { continue };
@@ -126,11 +127,16 @@ impl Plan {
                 name: sd.name.clone(),
                 lun: lun.to_owned(),
                 will_write: (usage.written || format) && self.settings.engine != Asked::Null,
-                allow_in_use: waived("allow_in_use", &sd.name),
-                overwrite: waived("overwrite", &sd.name),
+                allow_in_use: self.waives("allow_in_use", &sd.name),
+                overwrite: self.waives("overwrite", &sd.name),
             });
         }
         queries
+    }
+
+    /// Whether `misc=(KEY=PATTERN)` waives a rule for an SD.
+    fn waives(&self, key: &str, sd: &str) -> bool {
+        self.settings.misc.iter().any(|(k, pattern)| k == key && matches(pattern, sd))
     }
 
     /// Whether a host has something to tell of a lun. Without devices only a size that is not given.
@@ -174,9 +180,10 @@ impl Plan {
             identity::check(&self, &by_sd, &machines, &mut problems, &mut notices);
         }
         let sd_sizes = luns.iter().map(|l| l.as_ref().map(|l| l.size)).collect();
+        let sights = sights::of_all(&self, &by_sd);
         let looked_at = engines::Known { plan: &self, luns: &luns, by_sd: &by_sd, hosts };
         let engines = engines::choose_all(&looked_at, &mut problems, &mut notices);
-        let mut resolved = Resolved { plan: self, sd_sizes, formats, engines, notices, luns };
+        let mut resolved = Resolved { plan: self, sd_sizes, formats, engines, notices, luns, sights };
         format::insert_run(&mut resolved, &usage);
         resolved.scale_max_data();
         // Of the SDs that are known as far as that.

@@ -142,6 +142,37 @@ pub struct Target {
     pub backend: Backend,
     /// Whether its device is to be polled for completions (`IORING_SETUP_IOPOLL`), where all else allows it.
     pub polled: bool,
+    /// What it was when the hosts were asked, for luns that are opened.
+    pub sight: Option<Sight>,
+}
+
+/// What a host found under the path of an SD before the first run. Each run compares it with what is there then, before
+/// its first I/O.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sight {
+    /// What it was.
+    pub kind: LunKind,
+    /// [`LunFacts::identity`].
+    pub identity: Option<String>,
+    /// Bytes.
+    pub size: u64,
+    /// [`LunQuery::allow_in_use`].
+    pub allow_in_use: bool,
+    /// [`LunQuery::overwrite`].
+    pub overwrite: bool,
+    /// What is under the path now, once the agent has compared it: the worker opens nothing else.
+    pub node: Option<Node>,
+}
+
+/// What the system calls an open file or device by, as long as it is open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Node {
+    /// A file: `st_dev` and `st_ino`.
+    File(u64, u64),
+    /// A block device: `st_rdev`.
+    Block(u64),
+    /// A character device: `st_rdev`.
+    Character(u64),
 }
 
 /// What serves the I/Os of an SD (`misc=(engine=…)`, `--engine`).

@@ -5,6 +5,7 @@ mod lun;
 mod own_error;
 mod sample;
 mod share;
+mod sight;
 
 /// Converts all of a list, or stops at the first error.
 fn all<A, B: TryFrom<A>>(items: Vec<A>) -> Result<Vec<B>, B::Error> {

@@ -3,8 +3,8 @@
 
 use brunt_plan::work::{
     Area, Arrivals, Backend, CommandCounts, Conduct, Control, DeviceCounts, Generator, IoErrorKind, IoFailure,
-    LunFacts, LunKind, LunQuery, OpenFlag, SdTotals, Seek, SimSpec, Stamps, Target, Wait, WorkerEvent, WorkerShare,
-    Wrap, Xfer,
+    LunFacts, LunKind, LunQuery, Node, OpenFlag, SdTotals, Seek, Sight, SimSpec, Stamps, Target, Wait, WorkerEvent,
+    WorkerShare, Wrap, Xfer,
 };
 use brunt_proto::{Report, WireError, v1};
 use brunt_stats::histogram::BUCKETS;
@@ -91,10 +91,26 @@ prop_compose! {
     }
 }
 
+fn node() -> impl Strategy<Value = Node> {
+    prop_oneof![
+        any::<(u64, u64)>().prop_map(|(device, inode)| Node::File(device, inode)),
+        any::<u64>().prop_map(Node::Block),
+        any::<u64>().prop_map(Node::Character),
+    ]
+}
+
+prop_compose! {
+    fn sight()(kind in kind(), identity in option::of(".{0,8}"), size in any::<u64>(), b in any::<[bool; 2]>(),
+               node in option::of(node())) -> Sight {
+        Sight { kind, identity, size, allow_in_use: b[0], overwrite: b[1], node }
+    }
+}
+
 prop_compose! {
     fn target()(sd in any::<u32>(), name in ".{0,8}", lun in ".{0,20}", size in any::<u64>(), threads in any::<u32>(),
-                flags in vec(flag(), 0..4), b in any::<[bool; 4]>(), sim in option::of(sim()), backend in backend()) -> Target {
-        Target { sd, name, lun, size, threads, flags, write: b[0], create: b[1], raw: b[2], sim, backend, polled: b[3] }
+                flags in vec(flag(), 0..4), b in any::<[bool; 4]>(), sim in option::of(sim()), backend in backend(),
+                sight in option::of(sight())) -> Target {
+        Target { sd, name, lun, size, threads, flags, write: b[0], create: b[1], raw: b[2], sim, backend, polled: b[3], sight }
     }
 }
 

@@ -31,6 +31,7 @@ mod repeat;
 pub mod ring;
 mod service;
 pub mod session;
+mod sights;
 mod stdio;
 mod team;
 mod thread;

@@ -58,19 +58,27 @@ pub struct HostAnswer {
 /// Answers all queries, in order, and tells about the host. A lun that does not answer is refused.
 pub fn host(roots: &Roots, queries: &[LunQuery]) -> HostAnswer {
     let system = Arc::new(System::read(roots));
-    let works = queries.iter().cloned().map(|query| {
-        let system = Arc::clone(&system);
-        move || lun::facts(&system, &query)
-    });
-    let answers = patience::in_time(LUN_LIMIT, works);
-    let luns = queries.iter().zip(answers).map(|(query, answer)| answer.unwrap_or_else(|| lun::silent(query)));
-    let luns: Vec<LunFacts> = luns.collect();
+    let luns = luns(&system, queries);
     HostAnswer {
         inventory: inventory::text(roots, &system, queries, &luns),
         luns,
         engines: support::support(),
         machine: line(&roots.proc.join("sys/kernel/random/boot_id")),
     }
+}
+
+/// Looks at luns once more.
+pub(crate) fn again(roots: &Roots, queries: &[LunQuery]) -> Vec<LunFacts> {
+    luns(&Arc::new(System::read(roots)), queries)
+}
+
+fn luns(system: &Arc<System>, queries: &[LunQuery]) -> Vec<LunFacts> {
+    let works = queries.iter().cloned().map(|query| {
+        let system = Arc::clone(system);
+        move || lun::facts(&system, &query)
+    });
+    let answers = patience::in_time(LUN_LIMIT, works);
+    queries.iter().zip(answers).map(|(query, answer)| answer.unwrap_or_else(|| lun::silent(query))).collect()
 }
 
 /// The name of this host.

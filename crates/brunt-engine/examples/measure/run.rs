@@ -44,6 +44,7 @@ pub fn share(
         sim: None,
         backend: Backend::Sync,
         polled: false,
+        sight: None,
     };
     let generator = Generator {
         workload: 0,

@@ -149,6 +149,7 @@ impl Trial {
             sim: None,
             backend: self.backend,
             polled: false,
+            sight: None,
         }
     }
 

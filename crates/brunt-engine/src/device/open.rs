@@ -1,12 +1,12 @@
 //! A file or device, opened as its SD asks: the same for every back end.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::sync::Arc;
 
-use brunt_plan::work::{OpenFlag, Target};
+use brunt_plan::work::{LunKind, Node, OpenFlag, Sight, Target};
 
 /// `o_sync`, `o_dsync` and `o_rsync` all set this, as Vdbench does (`docs/vdbench/raw.md` §5).
 const O_DSYNC: i32 = 0x1000;
@@ -41,7 +41,11 @@ impl OpenFile {
         }
         let mut options = OpenOptions::new();
         options.read(true).write(target.write).create(target.create && target.write).custom_flags(flags);
-        Ok(Self { file: Arc::new(options.mode(0o666).open(&target.lun)?), flags, fsync })
+        let file = options.mode(0o666).open(&target.lun)?;
+        if let Some(sight) = &target.sight {
+            recognize(&file.metadata()?, sight)?;
+        }
+        Ok(Self { file: Arc::new(file), flags, fsync })
     }
 
     /// The same regular file opened once more, for a lane of its own: threads that use one open file at a time all count
@@ -72,6 +76,29 @@ impl OpenFile {
     }
 }
 
+/// Whether what was opened is what was looked at.
+fn recognize(opened: &Metadata, sight: &Sight) -> io::Result<()> {
+    let same = match sight.node {
+        Some(node) => node_of(opened) == Some(node),
+        // Nothing was there, so that only a file can be.
+        None if sight.kind == LunKind::Missing => opened.is_file(),
+        None => true,
+    };
+    if same { Ok(()) } else { Err(io::Error::other("it is not what was there a moment ago; what replaces it?")) }
+}
+
+/// What the system calls a file or device by; `None` for what takes no I/O by address.
+pub fn node_of(metadata: &Metadata) -> Option<Node> {
+    let kind = metadata.file_type();
+    if kind.is_file() {
+        Some(Node::File(metadata.dev(), metadata.ino()))
+    } else if kind.is_block_device() {
+        Some(Node::Block(metadata.rdev()))
+    } else {
+        kind.is_char_device().then(|| Node::Character(metadata.rdev()))
+    }
+}
+
 /// Whether so many more open files leave the process enough of what it may have.
 pub fn room_for(files: u64) -> bool {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
@@ -89,8 +116,8 @@ mod tests {
 
     use super::*;
 
-    fn opened(lun: &str, write: bool) -> OpenFile {
-        let target = Target {
+    fn target(lun: &str, write: bool) -> Target {
+        Target {
             sd: 0,
             name: "sd1".into(),
             lun: lun.into(),
@@ -103,8 +130,30 @@ mod tests {
             sim: None,
             backend: Backend::Sync,
             polled: false,
+            sight: None,
+        }
+    }
+
+    fn opened(lun: &str, write: bool) -> OpenFile {
+        OpenFile::open(&target(lun, write)).unwrap()
+    }
+
+    #[test]
+    fn only_what_was_looked_at_is_opened() {
+        let (a, b) = (tempfile::NamedTempFile::new().unwrap(), tempfile::NamedTempFile::new().unwrap());
+        let path = |file: &tempfile::NamedTempFile| file.path().to_str().unwrap().to_owned();
+        let open = |lun: &str, kind, node| {
+            let sight = Sight { kind, identity: None, size: 0, allow_in_use: false, overwrite: false, node };
+            OpenFile::open(&Target { sight: Some(sight), ..target(lun, true) }).map(drop).map_err(|e| e.to_string())
         };
-        OpenFile::open(&target).unwrap()
+        let other = Err("it is not what was there a moment ago; what replaces it?".to_owned());
+        let node = node_of(&a.path().metadata().unwrap());
+        assert_eq!(open(&path(&a), LunKind::File, node), Ok(()));
+        assert_eq!(open(&path(&b), LunKind::File, node), other);
+        assert_eq!(open("/dev/null", LunKind::File, node), other);
+        // Where nothing was, a file may be and nothing else.
+        assert_eq!(open(&path(&b), LunKind::Missing, None), Ok(()));
+        assert_eq!(open("/dev/null", LunKind::Missing, None), other);
     }
 
     #[test]

@@ -49,6 +49,7 @@ pub fn file(sd: u32, threads: u32, lun: &str, size: u64) -> Target {
         sim: None,
         backend: Backend::Sync,
         polled: false,
+        sight: None,
     }
 }
 

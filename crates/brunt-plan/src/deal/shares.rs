@@ -172,6 +172,8 @@ impl Builder<'_> {
         let chosen = self.resolved.engines.get(instance.sd).and_then(|hosts| hosts.get(host)?.as_ref());
         let backend = chosen.map(|choice| choice.backend).unwrap_or_default();
         let polled = chosen.is_some_and(Choice::polled);
+        let opened = !matches!(backend, Backend::Null | Backend::Sim);
+        let sight = self.resolved.sights.get(instance.sd).and_then(|hosts| hosts.get(host)?.clone());
         let writes = lun.written || self.run.kind == RunKind::Format;
         *self.targets.entry((instance.worker, instance.sd)).or_insert_with(|| {
             targets.push(Target {
@@ -190,6 +192,7 @@ impl Builder<'_> {
                 },
                 backend,
                 polled,
+                sight: sight.filter(|_| opened),
             });
             targets.len() as u32 - 1
         })

@@ -45,8 +45,7 @@ impl From<LunKind> for v1::LunKind {
     }
 }
 
-fn kind(value: i32) -> Result<LunKind, WireError> {
-    const M: &str = "LunFacts";
+pub(super) fn kind(message: &'static str, value: i32) -> Result<LunKind, WireError> {
     match v1::LunKind::try_from(value) {
         Ok(v1::LunKind::Missing) => Ok(LunKind::Missing),
         Ok(v1::LunKind::File) => Ok(LunKind::File),
@@ -54,8 +53,8 @@ fn kind(value: i32) -> Result<LunKind, WireError> {
         Ok(v1::LunKind::Character) => Ok(LunKind::Character),
         Ok(v1::LunKind::Directory) => Ok(LunKind::Directory),
         Ok(v1::LunKind::Other) => Ok(LunKind::Other),
-        Ok(v1::LunKind::Unspecified) => Err(WireError::Missing { message: M, field: "kind" }),
-        Err(_) => Err(WireError::Unknown { message: M, field: "kind", value }),
+        Ok(v1::LunKind::Unspecified) => Err(WireError::Missing { message, field: "kind" }),
+        Err(_) => Err(WireError::Unknown { message, field: "kind", value }),
     }
 }
 
@@ -88,7 +87,7 @@ impl TryFrom<v1::LunFacts> for LunFacts {
     fn try_from(facts: v1::LunFacts) -> Result<Self, WireError> {
         Ok(Self {
             sd: facts.sd,
-            kind: kind(facts.kind)?,
+            kind: kind("LunFacts", facts.kind)?,
             size: facts.size,
             readable: facts.readable,
             writable: facts.writable,

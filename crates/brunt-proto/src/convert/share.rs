@@ -200,6 +200,7 @@ impl From<Target> for v1::Target {
             sim: target.sim.map(Into::into),
             backend: v1::Backend::from(target.backend).into(),
             polled: target.polled,
+            sight: target.sight.map(Into::into),
         }
     }
 }
@@ -221,6 +222,7 @@ impl TryFrom<v1::Target> for Target {
             sim: target.sim.map(Into::into),
             backend: backend(target.backend)?,
             polled: target.polled,
+            sight: target.sight.map(TryInto::try_into).transpose()?,
         })
     }
 }

@@ -16,6 +16,7 @@ use super::desk::Desk;
 use super::options::AgentOptions;
 use super::relay::Relay;
 use super::repeat::Repeat;
+use super::sights::Sights;
 use super::team::Team;
 use super::witness::Witness;
 use crate::engine::WorkEngine;
@@ -42,13 +43,14 @@ pub struct Calls {
     prepared: Repeat<Prepared, ()>,
     started: Repeat<u32, ()>,
     hook: Repeat<u64, v1::RunHookReply>,
+    sights: Sights,
 }
 
 impl Calls {
     /// An agent without workers.
     pub fn new(options: AgentOptions, engine: Arc<dyn WorkEngine>, desk: Arc<Desk>, relay: Relay) -> Self {
         let (prepared, started, hook) = (Repeat::default(), Repeat::default(), Repeat::default());
-        Self { options, engine, desk, relay, team: OnceCell::new(), prepared, started, hook }
+        Self { options, engine, desk, relay, team: OnceCell::new(), prepared, started, hook, sights: Sights::default() }
     }
 
     /// The workers.
@@ -110,7 +112,7 @@ impl Calls {
     }
 
     async fn prepare_once(&self, request: v1::PrepareRequest) -> Result<(), String> {
-        let v1::PrepareRequest { workers: slots, witness, lease_ms } = request;
+        let v1::PrepareRequest { workers: mut slots, witness, lease_ms } = request;
         // A start that comes from now on is that of this run.
         self.started.forget();
         let shares = || slots.iter().filter_map(|slot| slot.share.as_ref());
@@ -119,7 +121,9 @@ impl Calls {
         let virtual_clock = shares().flat_map(|s| &s.targets).any(|t| t.sim.is_some_and(|s| s.virtual_clock));
         let witness = if witness { Witness::of(Path::new("/sys"), &slots) } else { Witness::default() };
         let lease = self.desk.outlive(Duration::from_millis(lease_ms)).await;
+        let compared = self.sights.compare(&mut slots).await?;
         self.team()?.prepare(slots).await?;
+        self.sights.confirm(compared).await?;
         self.relay.prepare(first, active, virtual_clock, witness);
         self.desk.prepared(lease);
         Ok(())

@@ -295,6 +295,7 @@ mod tests {
             sim: Some(sim),
             backend: Backend::Sim,
             polled: false,
+            sight: None,
         };
         let generator = Generator {
             workload: 2,

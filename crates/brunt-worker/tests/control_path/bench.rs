@@ -67,6 +67,7 @@ pub fn share(sd: u32, lun: &Path, intervals: Option<u32>) -> WorkerShare {
         sim: None,
         backend: Backend::Sync,
         polled: false,
+        sight: None,
     };
     WorkerShare {
         worker: format!("hosta-{sd}"),

@@ -19,6 +19,7 @@ pub fn target(backend: Backend, threads: u32) -> Target {
         sim: None,
         backend,
         polled: false,
+        sight: None,
     }
 }
 
