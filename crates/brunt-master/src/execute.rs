@@ -332,7 +332,14 @@ impl Execution {
     }
 
     /// What a run achieved matters to those behind it.
-    fn ended<L>(&mut self, session: &mut Session<'_, L>, index: usize, run: &Run, uncontrolled: bool, totals: &Totals) {
+    fn ended<L: HostLink>(
+        &mut self,
+        session: &mut Session<'_, L>,
+        index: usize,
+        run: &Run,
+        uncontrolled: bool,
+        totals: &Totals,
+    ) {
         self.observed.ended(index, run, uncontrolled, totals);
         if let Some(ms) = self.observed.stop_curve(run, totals) {
             let text = format!("stopcurve=: rd={} answered in {ms:.3} ms, the curve ends here", run.name);

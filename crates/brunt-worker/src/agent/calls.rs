@@ -120,12 +120,18 @@ impl Calls {
         let active = shares().count();
         let virtual_clock = shares().flat_map(|s| &s.targets).any(|t| t.sim.is_some_and(|s| s.virtual_clock));
         let witness = if witness { Witness::of(Path::new("/sys"), &slots) } else { Witness::default() };
-        let lease = self.desk.outlive(Duration::from_millis(lease_ms)).await;
+        let wanted = Duration::from_millis(lease_ms);
+        // Only an agent says where a worker is to run. A worker never sees another connection than that of its agent.
+        let bound = slots.iter().any(|slot| slot.placement.is_some());
+        let lease = if bound { wanted } else { self.desk.outlive(wanted).await };
         let compared = self.sights.compare(&mut slots).await?;
-        self.team()?.prepare(slots).await?;
+        self.team()?.prepare(slots, lease).await?;
         self.sights.confirm(compared).await?;
         self.relay.prepare(first, active, virtual_clock, witness);
-        self.desk.prepared(lease);
+        match bound {
+            true => self.desk.bound(lease),
+            false => self.desk.prepared(lease),
+        }
         Ok(())
     }
 

@@ -107,6 +107,11 @@ impl Desk {
         self.with(|session, at| session.prepared(at, lease));
     }
 
+    /// A run is prepared that has this lease, and ends with the connection all the same.
+    pub fn bound(&self, lease: Duration) {
+        self.with(|session, at| session.bound(at, lease));
+    }
+
     /// All workers of a run have drained.
     pub fn run_over(&self) {
         self.with(|session, at| session.run_over(at));

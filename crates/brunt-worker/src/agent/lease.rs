@@ -4,6 +4,9 @@
 //! Every call renews the lease. With a lease of 0 a session ends with its connection, and only then: silence on a
 //! connection that lives is the business of its keepalive. With any other lease the session ends when nothing has come
 //! for so long, whether the connection seems to live or not: a broken network looks like a silent client.
+//!
+//! A worker process is bound to the connection of its agent, whatever the lease: silence ends it, and so does the end of
+//! that connection.
 
 use std::time::Duration;
 
@@ -16,6 +19,8 @@ pub enum LeaseEvent {
     Called,
     /// A run is prepared. Carries its lease.
     Prepared(Duration),
+    /// A run is prepared in a process that has but one connection, and ends with it. Carries its lease.
+    Bound(Duration),
     /// The run is over: all its workers have drained.
     RunOver,
     /// The connection of the client has ended.
@@ -57,13 +62,15 @@ pub struct Lease {
     quiet: Duration,
     /// While a run goes on.
     run: Option<Duration>,
+    /// Whether the session ends with its connection, whatever the lease.
+    bound: bool,
     /// When the client was last heard.
     heard: Duration,
 }
 
 impl Default for Lease {
     fn default() -> Self {
-        Self { presence: Presence::Nobody, quiet: Duration::ZERO, run: None, heard: Duration::ZERO }
+        Self { presence: Presence::Nobody, quiet: Duration::ZERO, run: None, bound: false, heard: Duration::ZERO }
     }
 }
 
@@ -85,7 +92,8 @@ impl Lease {
                 self.heard = at;
             }
             LeaseEvent::Called => self.heard = at,
-            LeaseEvent::Prepared(lease) => self.run = Some(lease),
+            LeaseEvent::Prepared(lease) => (self.run, self.bound) = (Some(lease), false),
+            LeaseEvent::Bound(lease) => (self.run, self.bound) = (Some(lease), true),
             LeaseEvent::RunOver => self.run = None,
             LeaseEvent::Disconnected => return self.disconnected(),
             LeaseEvent::Time => {}
@@ -95,7 +103,7 @@ impl Lease {
 
     fn disconnected(&mut self) -> Option<Over> {
         match self.presence {
-            Presence::Client if self.in_force() > Duration::ZERO => {
+            Presence::Client if !self.bound && self.in_force() > Duration::ZERO => {
                 // A run that ends meanwhile does not shorten it: its results are to be fetched.
                 self.presence = Presence::Away { lease: self.in_force() };
                 None
@@ -207,6 +215,17 @@ mod tests {
         // A run that shall stop at once.
         lease.take(s(4), LeaseEvent::Prepared(s(0)));
         assert_eq!(lease.take(s(5), LeaseEvent::Disconnected), Some(Over::Disconnected));
+    }
+
+    #[test]
+    fn a_bound_run_ends_by_silence_and_with_its_connection() {
+        let mut lease = greeted(0);
+        lease.take(s(2), LeaseEvent::Bound(s(6)));
+        let mut silent = lease.clone();
+        assert_eq!(silent.take(s(7), LeaseEvent::Time), Some(Over::Silent { lease: s(6) }));
+        lease.take(s(5), LeaseEvent::Called);
+        assert_eq!(lease.due(), Some(s(11)));
+        assert_eq!(lease.take(s(6), LeaseEvent::Disconnected), Some(Over::Disconnected));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use brunt_proto::stdio::{self, Keepalive};
 use brunt_proto::v1::{self, agent_client::AgentClient, worker_message::Event};
 use brunt_proto::{CallError, MAX_MESSAGE, PROTOCOL};
 use tokio::process::Child;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tonic::transport::Channel;
 use tonic::{Status, Streaming};
@@ -18,6 +18,9 @@ use super::relay::Relay;
 
 /// Time a process has to end by itself after its stream has.
 const END_LIMIT: Duration = Duration::from_secs(10);
+
+/// From one sign of life to the next, where the lease is not shorter than some of them.
+const PING_EVERY: Duration = Duration::from_secs(1);
 
 /// The client's side of a worker process. Errors are sentences.
 pub struct ProcessWorker {
@@ -29,6 +32,8 @@ pub struct ProcessWorker {
     /// Set when the process has ended, which its events have told: what goes to all workers passes it by.
     gone: Arc<AtomicBool>,
     watcher: Mutex<Option<Watcher>>,
+    /// How long the worker goes on in silence; see [`show_life`].
+    lease: watch::Sender<Duration>,
 }
 
 /// The task that watches the process.
@@ -78,7 +83,9 @@ impl ProcessWorker {
         let watch = Watch { number, label: label.clone(), pid, relay, ending: is_ending, gone: is_gone };
         let watcher = tokio::spawn(watch.run(started.child, log_end, events.into_inner(), dropped));
         let watcher = Mutex::new(Some(Watcher { task: watcher, _alive: alive }));
-        Ok(Self { label, pid, client, ending, gone, watcher })
+        let (lease, in_force) = watch::channel(Duration::ZERO);
+        tokio::spawn(show_life(client.clone(), in_force));
+        Ok(Self { label, pid, client, ending, gone, watcher, lease })
     }
 
     /// Process number.
@@ -86,13 +93,16 @@ impl ProcessWorker {
         self.pid
     }
 
-    /// Hands over a share with its cores.
-    pub async fn prepare(&self, slot: v1::WorkerSlot) -> Result<(), String> {
+    /// Hands over a share with its cores. The worker stops and ends when this agent is silent for the lease, as it is
+    /// when it hangs; 0: only with the stream.
+    pub async fn prepare(&self, slot: v1::WorkerSlot, lease: Duration) -> Result<(), String> {
         if slot.share.is_none() && self.is_gone() {
             return Ok(());
         }
-        let workers = vec![slot];
-        let result = self.client.clone().prepare(v1::PrepareRequest { workers, witness: false, lease_ms: 0 }).await;
+        self.lease.send_replace(lease);
+        let lease_ms = u64::try_from(lease.as_millis()).unwrap_or(u64::MAX);
+        let request = v1::PrepareRequest { workers: vec![slot], witness: false, lease_ms };
+        let result = self.client.clone().prepare(request).await;
         result.map(drop).map_err(|status| self.failed(status))
     }
 
@@ -162,6 +172,31 @@ impl ProcessWorker {
 fn reason(status: Status) -> String {
     match CallError::from(status) {
         CallError::Refused(reason) | CallError::Broken(reason) => reason,
+    }
+}
+
+/// Shows a worker that its agent lives, several times in each lease, until nobody has the worker any more or it does
+/// not answer.
+async fn show_life(mut client: AgentClient<Channel>, mut lease: watch::Receiver<Duration>) {
+    loop {
+        let every = PING_EVERY.min(*lease.borrow_and_update() / 4);
+        let due = async {
+            match every.is_zero() {
+                true => std::future::pending().await,
+                false => tokio::time::sleep(every).await,
+            }
+        };
+        tokio::select! {
+            changed = lease.changed() => match changed {
+                Ok(()) => continue,
+                Err(_) => return,
+            },
+            () = due => {}
+        }
+        // Whoever watches the process tells its end.
+        if client.ping(v1::PingRequest { taken: 0 }).await.is_err() {
+            return;
+        }
     }
 }
 

@@ -166,6 +166,11 @@ impl Session {
         self.lease.take(at, LeaseEvent::Prepared(lease));
     }
 
+    /// A run is prepared that has this lease, and ends with the connection all the same.
+    pub fn bound(&mut self, at: Duration, lease: Duration) {
+        self.lease.take(at, LeaseEvent::Bound(lease));
+    }
+
     /// All workers of the run have drained.
     pub fn run_over(&mut self, at: Duration) {
         self.lease.take(at, LeaseEvent::RunOver);

@@ -51,8 +51,9 @@ impl Team {
     }
 
     /// Hands out shares with their cores, all at once, and waits for all. What the host has no room for is refused
-    /// before anything is opened. A worker process has been looked after by its agent, which says so in the slot.
-    pub async fn prepare(&self, slots: Vec<v1::WorkerSlot>) -> Result<(), String> {
+    /// before anything is opened. A worker process has been looked after by its agent, which says so in the slot; it ends
+    /// when it has heard nothing from here for `lease`.
+    pub async fn prepare(&self, slots: Vec<v1::WorkerSlot>, lease: Duration) -> Result<(), String> {
         let (given, wanted) = (slots.len(), self.pids().len());
         if given != wanted {
             return Err(format!("there are {wanted} workers here but work for {given}"));
@@ -74,7 +75,7 @@ impl Team {
             Workers::Processes(workers) => {
                 let slots = slots.into_iter().zip(places).map(|(slot, place)| placed_at(slot, &place));
                 let calls = workers.iter().map(Arc::clone).zip(slots);
-                together(calls.map(|(worker, slot)| async move { worker.prepare(slot).await })).await
+                together(calls.map(|(worker, slot)| async move { worker.prepare(slot, lease).await })).await
             }
         }
     }

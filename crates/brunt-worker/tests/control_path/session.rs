@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use brunt_plan::work::WorkerShare;
 use brunt_proto::stdio::{self, Keepalive, channel, new_marker, skip_to_marker};
@@ -209,6 +210,32 @@ async fn several_workers_go_on_alone() {
     assert_eq!(last, [200; 3]);
     client.shutdown().await.unwrap();
     assert_eq!(agent.ended().await, Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn workers_of_an_agent_that_hangs_stop_with_its_lease() {
+    let (agent, mut client) = Agent::start(2).await;
+    client.hello("", LONG).await.unwrap();
+    let mut events = client.events(0).await;
+    let leash = Leash::new();
+    let work = (0..2).map(|sd| share(sd, &leash.path, None)).collect();
+    let (held, prepared) = tokio::join!(leash.hold(), client.prepare(work, SHORT));
+    prepared.unwrap();
+    client.start(0).await.unwrap();
+    // As long as it lives they go on, however long that is.
+    let from = Instant::now();
+    while from.elapsed() < 2 * Duration::from_millis(SHORT) {
+        let event = message(&mut events).await.expect("an open stream").event;
+        assert!(!matches!(event, Some(Event::Fatal(_))), "{event:?}");
+        client.grpc.ping(v1::PingRequest { taken: 0 }).await.unwrap();
+    }
+    let pid = agent.child.id().unwrap();
+    signal(pid, Signal::SIGSTOP);
+    let from = Instant::now();
+    all_gone(held.unwrap()).await;
+    // Probes on their streams would end them after 40 s.
+    assert!(from.elapsed() < Duration::from_secs(30), "{:?}", from.elapsed());
+    signal(pid, Signal::SIGKILL);
 }
 
 #[tokio::test(flavor = "multi_thread")]
