@@ -102,6 +102,11 @@ impl Desk {
         }
     }
 
+    /// The client listens to events.
+    pub fn settled(&self) {
+        self.with(|session, at| session.settled(at));
+    }
+
     /// A run is prepared that has this lease.
     pub fn prepared(&self, lease: Duration) {
         self.with(|session, at| session.prepared(at, lease));

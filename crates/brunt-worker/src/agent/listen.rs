@@ -6,12 +6,14 @@
 
 mod door;
 mod house;
+mod log;
 
 use std::collections::VecDeque;
-use std::fmt::Display;
+use std::fs::File;
 use std::future::Future;
-use std::io::{self, Write};
+use std::io;
 use std::net::SocketAddr;
+use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -26,6 +28,7 @@ use super::attach::bridge;
 use super::connection::Bytes;
 use super::meeting;
 use house::House;
+use log::Log;
 
 /// Time a connection has to be let in.
 const HANDSHAKE_LIMIT: Duration = Duration::from_secs(10);
@@ -93,7 +96,8 @@ pub async fn run(options: ListenOptions) -> Result<(), ListenError> {
     let local = listener.local_addr().map_err(failed)?;
     let folder = meeting::private_folder().map_err(ListenError::Folder)?;
     let house = House::new(program, cores, folder.join(format!("listen-{}.sock", name_of(local))));
-    serve(listener, Arc::new(door), house).await.map_err(ListenError::Start)
+    let log = standard_error().map_err(ListenError::Start)?;
+    serve(listener, Arc::new(door), house, log).await.map_err(ListenError::Start)
 }
 
 /// An address as part of a file's name.
@@ -101,8 +105,14 @@ fn name_of(address: SocketAddr) -> String {
     address.to_string().replace(|c: char| !c.is_ascii_alphanumeric() && c != '.', "-")
 }
 
+/// A log to the standard error, of which it has a descriptor of its own: a write that nobody takes must not keep the lock
+/// that others need for theirs.
+fn standard_error() -> io::Result<Log> {
+    Log::to(File::from(io::stderr().as_fd().try_clone_to_owned()?))
+}
+
 /// Lets connections in until it is told to end.
-async fn serve(listener: TcpListener, door: Arc<impl Accept>, house: House) -> io::Result<()> {
+async fn serve(listener: TcpListener, door: Arc<impl Accept>, house: House, log: Log) -> io::Result<()> {
     let (mut told_to_end, mut interrupted) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     let _ = signal(SignalKind::hangup())?;
     let house = Arc::new(house);
@@ -117,10 +127,11 @@ async fn serve(listener: TcpListener, door: Arc<impl Accept>, house: House) -> i
             Ok((stream, peer)) => {
                 // Small messages must not wait for more.
                 let _ = stream.set_nodelay(true);
-                queue.push(tokio::spawn(receive(stream, peer, Arc::clone(&door), Arc::clone(&house))).abort_handle());
+                let receiving = receive(stream, peer, Arc::clone(&door), Arc::clone(&house), log.clone());
+                queue.push(tokio::spawn(receiving).abort_handle());
             }
             Err(error) => {
-                say(&format_args!("no connection can be taken: {error}"));
+                log.say(&format_args!("no connection can be taken: {error}"));
                 // No descriptor is free: there may be one later.
                 sleep(Duration::from_millis(100)).await;
             }
@@ -148,26 +159,18 @@ impl Queue {
 }
 
 /// Lets one connection in; what comes after that is not in the queue any more.
-async fn receive(stream: TcpStream, peer: SocketAddr, door: Arc<impl Accept>, house: Arc<House>) {
+async fn receive(stream: TcpStream, peer: SocketAddr, door: Arc<impl Accept>, house: Arc<House>, log: Log) {
     let stream = match timeout(HANDSHAKE_LIMIT, door.accept(stream)).await {
         Ok(Ok(stream)) => stream,
-        Ok(Err(reason)) => return say(&format_args!("{peer} was not let in: {reason}")),
-        Err(_) => {
-            return say(&format_args!("{peer} was not let in: it said nothing for {} s", HANDSHAKE_LIMIT.as_secs()));
-        }
+        Ok(Err(reason)) => return log.refuse(peer, reason),
+        Err(_) => return log.refuse(peer, format!("it said nothing for {} s", HANDSHAKE_LIMIT.as_secs())),
     };
     tokio::spawn(async move {
         match house.connect().await {
             Ok(agent) => bridge(stream, agent).await,
-            Err(error) => say(&format_args!("{peer} cannot be served: {error}")),
+            Err(error) => log.say(&format_args!("{peer} cannot be served: {error}")),
         }
     });
-}
-
-/// A line of the log, which is the standard error of an agent that listens.
-fn say(line: &dyn Display) {
-    // Nobody reads it: that is no reason to end.
-    let _ = writeln!(io::stderr(), "{line}");
 }
 
 #[cfg(test)]
@@ -223,7 +226,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let house = House::new(program, Vec::new(), folder.path().join("agent.sock"));
-        let serving = tokio::spawn(serve(listener, Arc::new(Polite), house));
+        let serving = tokio::spawn(serve(listener, Arc::new(Polite), house, standard_error().unwrap()));
         let mut strangers = Vec::new();
         for _ in 0..2 * HANDSHAKES {
             strangers.push(TcpStream::connect(address).await.unwrap());
@@ -249,6 +252,24 @@ mod tests {
         let mut oldest = strangers.swap_remove(0);
         assert_eq!(oldest.read(&mut [0]).await.unwrap_or(0), 0);
         next.shutdown(v1::ShutdownRequest {}).await.unwrap();
+        serving.abort();
+    }
+
+    #[tokio::test]
+    async fn a_log_that_nobody_reads_keeps_no_stranger_waiting() {
+        let folder = tempfile::tempdir().unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let house = House::new(PathBuf::from("/bin/false"), Vec::new(), folder.path().join("agent.sock"));
+        let (_unread, mut log) = io::pipe().unwrap();
+        // A pipe holds 64 KiB; what is written now waits for ever.
+        io::Write::write_all(&mut log, &[b'\n'; 1 << 16]).unwrap();
+        let serving = tokio::spawn(serve(listener, Arc::new(Polite), house, Log::to(log).unwrap()));
+        for _ in 0..4 {
+            let mut stranger = TcpStream::connect(address).await.unwrap();
+            stranger.write_all(b"n").await.unwrap();
+            assert_eq!(stranger.read(&mut [0]).await.unwrap_or(0), 0);
+        }
         serving.abort();
     }
 

@@ -168,6 +168,7 @@ impl Agent for AgentService {
         if before == Some(caller) {
             return Err(refuse("the event stream is open already"));
         }
+        self.desk.settled();
         let stream = ReceiverStream::new(self.outbox.reader(request.into_inner().after).into_stream());
         Ok(Response::new(Box::pin(stream)))
     }

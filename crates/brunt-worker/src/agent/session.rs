@@ -8,6 +8,10 @@ use std::time::Duration;
 
 use super::lease::{Lease, LeaseEvent, Over};
 
+/// The longest lease until the client listens for the first time. It may have gone before it learned of its session; one
+/// that is there listens as soon as it is greeted.
+pub const SETTLING: Duration = Duration::from_secs(10);
+
 /// What a client says of itself.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Greeting {
@@ -84,6 +88,10 @@ struct Client {
     since: Duration,
     /// Its connection; `None` while it is away.
     connection: Option<u64>,
+    /// The lease it wants while nothing runs.
+    lease: Duration,
+    /// Whether it has listened to events, so that it knows its token.
+    settled: bool,
 }
 
 /// The session of an agent. Connections have numbers, each its own.
@@ -130,10 +138,12 @@ impl Session {
         };
         let client = self.client.get_or_insert_with(|| {
             let name = if greeting.client.is_empty() { "one that gave no name" } else { &greeting.client };
-            Client { name: name.to_owned(), since: wall, connection: None }
+            Client { name: name.to_owned(), since: wall, connection: None, lease: Duration::ZERO, settled: false }
         });
         client.connection = Some(connection);
-        self.lease.take(at, LeaseEvent::Hello(greeting.lease));
+        client.lease = greeting.lease;
+        let lease = if client.settled { greeting.lease } else { greeting.lease.min(SETTLING) };
+        self.lease.take(at, LeaseEvent::Hello(lease));
         Ok(before)
     }
 
@@ -158,6 +168,16 @@ impl Session {
             }
             // Whoever comes first need not say hello to be measured or to run a command.
             None => Ok(()),
+        }
+    }
+
+    /// The client, which has called, listens to events: from now on it has its whole lease.
+    pub fn settled(&mut self, at: Duration) {
+        if let Some(client) = &mut self.client
+            && !client.settled
+        {
+            client.settled = true;
+            self.lease.take(at, LeaseEvent::Hello(client.lease));
         }
     }
 
@@ -251,6 +271,7 @@ mod tests {
     fn session() -> Session {
         let mut session = Session::new("secret".into());
         assert_eq!(session.hello(s(1), WALL, 0, &greeting("", "root@lab1, process 7")), Ok(None));
+        session.settled(s(1));
         session
     }
 
@@ -270,6 +291,25 @@ mod tests {
         // A client that is away is served all the same.
         session.disconnected(s(7), 0, true);
         assert!(matches!(session.hello(s(8), WALL, 2, &greeting("", "b")), Err(Refusal::Busy { .. })));
+    }
+
+    #[test]
+    fn a_client_that_goes_before_it_listens_leaves_no_lease() {
+        let mut session = Session::new("secret".into());
+        session.hello(s(1), WALL, 0, &greeting("", "a")).unwrap();
+        let mut left = Session::new("secret".into());
+        left.hello(s(1), WALL, 0, &greeting("", "a")).unwrap();
+        left.disconnected(s(2), 0, true);
+        assert_eq!(left.due(), Some(s(1) + SETTLING));
+        left.time(s(1) + SETTLING);
+        assert_eq!(left.ended(), Some(&Ended::Lease(Over::Silent { lease: SETTLING })));
+        // One that listens has the whole, and keeps it when it comes again.
+        session.settled(s(3));
+        session.disconnected(s(4), 0, true);
+        assert_eq!(session.due(), Some(s(33)));
+        session.hello(s(20), WALL, 1, &greeting("secret", "a")).unwrap();
+        session.disconnected(s(21), 1, false);
+        assert_eq!(session.due(), Some(s(50)));
     }
 
     #[test]
