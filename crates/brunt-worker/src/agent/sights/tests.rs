@@ -1,3 +1,5 @@
+//! Paths that mean something else in a later run, and files that runs make.
+
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
