@@ -391,11 +391,12 @@ async fn a_call_under_way_when_the_connection_breaks_is_made_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hook_ends_with_its_session() {
     let (mut agent, mut client) = Agent::start(1).await;
-    client.hello("", SHORT).await.unwrap();
+    // Long enough for a busy machine to start a shell.
+    client.hello("", 5 * SHORT).await.unwrap();
     let leash = Leash::new();
     let command = format!("exec 3> {}; sleep 1000", leash.path.display());
     let hook = tokio::spawn(async move { client.hook(1, &command, 0).await });
-    let held = leash.hold().await.unwrap();
+    let held = tokio::time::timeout(LIMIT, leash.hold()).await.expect("the hook did not start").unwrap();
     // The connection goes with it.
     hook.abort();
     all_gone(held).await;
