@@ -6,6 +6,7 @@ mod drain;
 mod findings;
 mod finish;
 mod interval;
+mod laggard;
 mod loss;
 mod orders;
 pub(crate) mod start;
@@ -25,6 +26,7 @@ use crate::monitor::Monitor;
 use crate::run::drain::{ANSWER_LIMIT, Drain, Outstanding};
 use crate::run::findings::Findings;
 pub(crate) use crate::run::finish::RunReport;
+use crate::run::laggard::Laggards;
 use crate::run::orders::Orders;
 use crate::session::{Halt, Heard, Loss, Patience, Session};
 use crate::totals::Totals;
@@ -74,6 +76,7 @@ pub(crate) struct Run<'r, 's, L> {
     absent: u32,
     /// The last interval that lacks nobody's part.
     last_whole: u32,
+    laggards: Laggards,
     /// By host: how far off its start may be, nanoseconds.
     start_skew_ns: Vec<Option<u64>>,
 }
@@ -110,6 +113,8 @@ impl<L: HostLink> Run<'_, '_, L> {
             for w in self.session.layout.of_host(host) {
                 self.lose(w, &text).await;
             }
+            // It may have started all the same, and nobody would count what it does.
+            self.give_up(host).await;
         }
         // Some may have been lost since the work was dealt.
         let gone: Vec<usize> = self.merger.unfinished().filter(|w| self.session.lost[*w]).collect();
@@ -179,6 +184,7 @@ impl<L: HostLink> Run<'_, '_, L> {
                 let counted = sample.interval > self.warmup_intervals;
                 self.findings.sample(&self.session.layout, worker, &sample, counted);
                 self.merger.add(worker, &sample);
+                self.note_pace(worker, sample.interval);
             }
             WorkerEvent::Failure(failure) => self.failure(worker, &failure).await,
             WorkerEvent::SequentialDone => self.sequential_done(worker).await,

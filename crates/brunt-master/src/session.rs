@@ -64,7 +64,7 @@ pub(crate) enum Patience {
     Brief,
     /// Not when control comes.
     UntilControl,
-    /// Whatever comes.
+    /// Whatever comes, and those of a host that is away for longer than the limit.
     Full,
 }
 
@@ -302,11 +302,17 @@ impl<'a, L> Session<'a, L> {
         let mut calls = Calls::new(calls);
         // All are on their way before anything else is looked at.
         if std::future::poll_fn(|cx| Poll::Ready(calls.poll(cx))).await.is_pending() {
-            let until = Instant::now() + limit;
+            let mut until = Instant::now() + limit;
             loop {
                 match self.finish(&mut calls, Some(until), patience).await {
                     Finish::Done => break,
-                    Finish::Late => calls.fail(None, "it took too long"),
+                    Finish::Late => {
+                        // One that is away is back or lost when its lease is over, and not before.
+                        let waits = |host: &usize| patience == Patience::Full && self.is_away(*host);
+                        let late = calls.unanswered().into_iter().filter(|host| !waits(host));
+                        late.for_each(|host| calls.fail(Some(host), "it took too long"));
+                        until = Instant::now() + limit;
+                    }
                     Finish::Control(control) => {
                         self.waiting_control.push_back(control);
                         if patience != Patience::Full {

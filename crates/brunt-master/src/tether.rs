@@ -188,7 +188,11 @@ impl<L: Line> Link<L> {
             Ok(Err(CallError::Broken(why))) => return Err(self.unanswered(&talk, &why).await),
             Err(_) => return Err(self.broken(&format!("nothing came within {} seconds", HELLO_LIMIT.as_secs()))),
         };
-        self.check(&reply)?;
+        if let Err(other) = self.check(&reply) {
+            // It has greeted us, and would wait for its whole lease.
+            let _ = timeout(REST_LIMIT, talk.shutdown(v1::ShutdownRequest {})).await;
+            return Err(other);
+        }
         self.shared.begin(reply.token.clone());
         let reports = match talk.events(v1::EventsRequest { after: 0 }).await {
             Ok(reports) => reports,

@@ -44,6 +44,7 @@ use brunt_proto::v1::agent_server::AgentServer;
 use brunt_proto::{MAX_MESSAGE, stdio::marker_line};
 use nix::unistd::{Pid, getpgid, getpgrp, getppid, getsid, setpgid, setsid};
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_stream::wrappers::UnboundedReceiverStream;
 use tonic::transport::Server;
@@ -142,13 +143,8 @@ pub async fn serve(options: AgentOptions, engine: Arc<dyn WorkEngine>) -> Result
     let token = new_token().map_err(AgentError::Start)?;
     let desk = Arc::new(Desk::new(token, connections, outbox.clone(), streams));
     open(&options, &desk)?;
-    let relay = Relay::new(outbox.clone(), {
-        let desk = Arc::clone(&desk);
-        move || desk.run_over()
-    });
     let keepalive = options.keepalive;
-    let calls = Arc::new(Calls::new(options, engine, Arc::clone(&desk), relay));
-    let service = AgentService::new(Arc::clone(&calls), Arc::clone(&desk), outbox);
+    let (calls, service) = behind(&desk, outbox, options, engine);
     let server =
         AgentServer::new(service).max_decoding_message_size(MAX_MESSAGE).max_encoding_message_size(MAX_MESSAGE);
     let end = Arc::clone(&desk);
@@ -161,17 +157,41 @@ pub async fn serve(options: AgentOptions, engine: Arc<dyn WorkEngine>) -> Result
         .serve_with_incoming_shutdown(UnboundedReceiverStream::new(incoming), async move { end.wait_for_end().await });
     let serving = tokio::spawn(serving);
 
-    let why = desk.keep(ended).await.map_err(AgentError::Start)?;
-    // Work first, whatever the reason.
-    calls.end_work().await;
-    let silent = matches!(why, Ended::Lease(_));
-    desk.close(&why, silent);
+    let why = live(&desk, &calls, ended).await.map_err(AgentError::Start)?;
     goodbye(serving, &desk).await?;
     match why {
         Ended::Asked => Ok(()),
         Ended::Lease(_) => Err(AgentError::Lost),
         Ended::Terminated => Err(AgentError::Terminated),
     }
+}
+
+/// What stands behind a desk: the calls, and the service that makes them.
+fn behind(
+    desk: &Arc<Desk>,
+    outbox: Outbox,
+    options: AgentOptions,
+    engine: Arc<dyn WorkEngine>,
+) -> (Arc<Calls>, AgentService) {
+    let relay = Relay::new(outbox.clone(), {
+        let desk = Arc::clone(desk);
+        move || desk.run_over()
+    });
+    let calls = Arc::new(Calls::new(options, engine, Arc::clone(desk), relay));
+    let service = AgentService::new(Arc::clone(&calls), Arc::clone(desk), outbox);
+    (calls, service)
+}
+
+/// Keeps the session until it ends, then ends all work, whatever the reason, and closes the desk.
+async fn live(desk: &Desk, calls: &Calls, ended: mpsc::UnboundedReceiver<u64>) -> io::Result<Ended> {
+    let why = desk.keep(ended).await?;
+    if why == Ended::Terminated {
+        // What is stopped now looks like an orderly end to a client that has not asked for it.
+        calls.cannot_go_on("the agent was told to end (SIGTERM)");
+    }
+    calls.end_work().await;
+    desk.close(&why, matches!(why, Ended::Lease(_)));
+    Ok(why)
 }
 
 /// Takes the standard streams, and lets clients come.
@@ -223,3 +243,7 @@ fn own_session() {
         let _ = setpgid(own, own);
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod simulation;

@@ -160,3 +160,25 @@ async fn sequential_work_of_a_lost_worker_is_not_waited_for() {
     assert!(order.contains(&"sequential done".to_owned()), "{order:?}");
     assert!(order.contains(&"end EndOfData complete=true intervals=1 errors=0".to_owned()), "{order:?}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_worker_for_which_rows_wait_is_named_once() {
+    let mut plan = two_hosts();
+    plan.runs = vec![run("rd1", Rate::Max, 14)];
+    workloads_of(&mut plan.runs[0])[0].hosts = [0, 1].into();
+    let left = Script { start: [seconds(0, 1..=14, 10), vec![drained(0)]].concat(), ..Script::default() };
+    let mut stage = Stage::new(plan, vec![vec![left], vec![Script::default()]]);
+    let right = [seconds(0, 1..=14, 5), vec![drained(0)]].concat();
+    stage.later = right.into_iter().map(|event| (500, 1, event)).collect();
+    let order = stage.play().await.order_of_runs();
+    let expected = [
+        "run 0 rd1 UncontrolledMax",
+        "worker-late: worker right-0 has reported nothing since interval 0, others are at 11; rows wait for it. Its process \
+         hangs or gets no processor time",
+        "interval 1 warmup: 15 in 1000 ms",
+    ];
+    assert_eq!(order[..3], expected);
+    let back = "worker-late: worker right-0 reports again; what it measured meanwhile counts".to_owned();
+    assert_eq!(order.iter().filter(|event| event.starts_with("worker-late")).skip(1).collect::<Vec<_>>(), [&back]);
+    assert!(order.contains(&"end Elapsed complete=true intervals=14 errors=0".to_owned()), "{order:?}");
+}

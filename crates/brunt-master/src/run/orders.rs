@@ -43,6 +43,13 @@ impl<L: HostLink> Run<'_, '_, L> {
         self.send_stop(&hosts, after).await;
     }
 
+    /// Tells a host to end of which nothing is wanted any more.
+    pub(super) async fn give_up(&mut self, host: usize) {
+        if !self.session.is_away(host) {
+            self.send_stop(&[host], None).await;
+        }
+    }
+
     async fn send_stop(&mut self, hosts: &[usize], after: Option<u32>) {
         let fleet = self.session.fleet;
         let calls = hosts.iter().filter_map(|h| Some((*h, fleet.hosts.get(*h)?.link.stop(after)))).collect();

@@ -18,6 +18,7 @@ use crate::monitor::Monitor;
 use crate::planned::{Numbers, max_text, planned_run};
 use crate::run::drain::{ANSWER_LIMIT, Drain};
 use crate::run::findings::Findings;
+use crate::run::laggard::Laggards;
 use crate::run::orders::Orders;
 use crate::run::{EndOfData, Run, WorkerState};
 use crate::session::{Halt, Patience, Session, now_ms};
@@ -235,6 +236,7 @@ impl<'s, L: HostLink> Session<'s, L> {
             orders: Orders::default(),
             absent: dealt.absent.len() as u32,
             last_whole: 0,
+            laggards: Laggards::default(),
             start_skew_ns: Vec::new(),
             session: self,
         }

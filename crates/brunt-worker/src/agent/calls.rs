@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use brunt_proto::v1::worker_message::Event;
 use brunt_proto::{shell, v1};
 use prost::Message;
 use tokio::sync::OnceCell;
@@ -162,6 +163,12 @@ impl Calls {
             Some(last) if call < last => Err(format!("command {call} is over: command {last} came behind it")),
             _ => self.hook.run(call, run).await,
         }
+    }
+
+    /// Tells the client that no worker goes on.
+    pub fn cannot_go_on(&self, why: &str) {
+        let workers = self.team.get().map_or(0, |team| team.pids().len());
+        (0..workers as u32).for_each(|worker| self.relay.wire(worker, Event::Fatal(why.to_owned())));
     }
 
     /// Stops all work at once and ends the workers; what is on its way has [`DRAIN_LIMIT`].

@@ -221,7 +221,9 @@ impl Desk {
                     None => std::future::pending().await,
                 }
             };
+            // In this order, so that a simulation goes the same way every time.
             tokio::select! {
+                biased;
                 () = due => self.with(|session, at| session.time(at)),
                 () = self.changed.notified() => {}
                 // The sender is ours.
@@ -303,4 +305,14 @@ fn unreachable(reason: &str) -> String {
 /// The wall clock, for messages.
 fn wall() -> Duration {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()
+}
+
+#[cfg(test)]
+impl Desk {
+    /// Every connection comes by [`Desk::receive`], and no socket is needed to come back.
+    pub fn without_socket(mut self) -> Self {
+        self.socket = tokio::sync::OnceCell::new_with(Some(true));
+        self.outbox.keep();
+        self
+    }
 }

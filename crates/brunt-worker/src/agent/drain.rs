@@ -20,6 +20,7 @@ pub async fn report(mut ends: watch::Receiver<Option<Instant>>, mut tell: impl F
             }
         };
         tokio::select! {
+            biased;
             changed = ends.changed() => match changed {
                 Ok(()) => continue,
                 Err(_) => return,
@@ -29,6 +30,7 @@ pub async fn report(mut ends: watch::Receiver<Option<Instant>>, mut tell: impl F
         let mut ticks = interval(EVERY);
         loop {
             tokio::select! {
+                biased;
                 changed = ends.changed() => match changed {
                     Ok(()) => break,
                     Err(_) => return,

@@ -126,6 +126,7 @@ impl Reader {
         tokio::spawn(async move {
             loop {
                 let message = tokio::select! {
+                    biased;
                     message = self.next() => message,
                     () = to.closed() => None,
                 };

@@ -46,7 +46,7 @@ impl Timed {
 
     /// When a run that is stopped should be over: after that interval or now.
     fn stopped(&self, after_interval: Option<u32>) -> Instant {
-        let now = Instant::now();
+        let now = tokio::time::Instant::now().into_std();
         let after = after_interval.and_then(|n| self.length.interval.checked_mul(n));
         after.and_then(|after| self.start.checked_add(after)).map_or(now, |end| end.max(now))
     }

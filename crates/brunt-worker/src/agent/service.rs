@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use brunt_proto::v1::{self, agent_server::Agent};
 use brunt_proto::{PROTOCOL, WireError, digest};
 use tokio::sync::OnceCell;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use tokio_stream::Stream;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status};
@@ -148,7 +148,7 @@ impl Agent for AgentService {
 
     async fn start(&self, request: Request<v1::StartRequest>) -> Result<Response<v1::StartReply>, Status> {
         use v1::start_request::When;
-        let arrival = Instant::now();
+        let arrival = Instant::now().into_std();
         self.desk.call(&request)?;
         let v1::StartRequest { run_id, when } = request.into_inner();
         let at = match when {

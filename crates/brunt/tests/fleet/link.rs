@@ -1,0 +1,194 @@
+//! Cables that are pulled, sshds that die, links that are slow: what is said, what is kept, and that nothing is lost that
+//! need not be.
+
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::Signal;
+
+use crate::host::Host;
+use crate::lab::Lab;
+use crate::run::{Ended, Running};
+
+/// Blocks of a lun.
+const BLOCKS: u64 = 1 << 20;
+/// Their size, bytes.
+const BLOCK: u64 = 4096;
+
+/// A host whose lun is read from its beginning at `rate` a second, until `blocks` have been read.
+struct Reader {
+    host: &'static str,
+    rate: u64,
+    blocks: u64,
+}
+
+impl Reader {
+    /// The parameter file; `misc` comes first.
+    fn parm(&self, misc: &str) -> String {
+        let Self { host, rate, blocks } = self;
+        format!(
+            "{misc}hd=default,shell=ssh,vdbench=/mnt/bin\nhd={host}\nsd=sd1,lun=/mnt/luns/{host},threads=2\n\
+             wd=wd1,sd=sd1,xfersize=4k,rdpct=100,seekpct=eof,range=(0,{})\n\
+             rd=rd1,wd=wd1,iorate={rate},distribution=deterministic,elapsed=600,interval=1\n",
+            blocks * BLOCK
+        )
+    }
+
+    /// Asserts that the load never paused, no interval is missing, and each block was read once.
+    fn assert_whole(&self, done: &Ended) {
+        done.ends_with(0);
+        let rows = done.run("rd1");
+        let numbers: Vec<u64> = rows.iter().map(|row| row.0).collect();
+        assert_eq!(numbers, (1..=numbers.len() as u64).collect::<Vec<_>>(), "{}", done.said);
+        assert_eq!(rows.iter().map(|row| row.1).sum::<u64>(), self.blocks, "{}", done.said);
+        // A machine that has much else to do may be late, but no more than this: a pause would be.
+        let mut read = 0;
+        for (number, ops) in rows.iter().take(rows.len() - 1) {
+            read += ops;
+            let late = (number * self.rate).abs_diff(read);
+            assert!(late <= 3 * self.rate, "{late} are missing by interval {number}:\n{}", done.said);
+        }
+        assert!(done.of("interval").all(|event| event["missing_workers"] == 0), "{}", done.said);
+    }
+}
+
+fn lun(host: &Host) {
+    host.lun(&host.name(), BLOCKS * BLOCK);
+}
+
+/// Cuts the cable while two runs go on, one of which has no need of it; seconds of the run, and how long it is down.
+fn outage(seconds: u64, down: Duration) {
+    let Some(lab) = Lab::of(2) else { return };
+    lab.hosts().iter().for_each(lun);
+    let rate = 100;
+    let (cut, whole) =
+        (Reader { host: "h1", rate, blocks: rate * seconds }, Reader { host: "h2", rate, blocks: rate * seconds });
+    let other = lab.start_brunt("whole", &whole.parm(""));
+    let mut running = lab.start_brunt("cut", &cut.parm(""));
+    running.until_row(2);
+    lab.cut(lab.host(1));
+    let from = Instant::now();
+    running.until("host=h1 is away: ");
+    std::thread::sleep(down.saturating_sub(from.elapsed()));
+    lab.mend(lab.host(1));
+    running.until("host=h1 is back after");
+    let (done, other) = (running.end(), other.end());
+    cut.assert_whole(&done);
+    whole.assert_whole(&other);
+    assert!(!other.said.contains("is away"), "{}", other.said);
+    assert_eq!(done.total_bytes("rd1"), other.total_bytes("rd1"));
+    lab.hosts().iter().for_each(|host| {
+        host.await_no_brunts();
+    });
+}
+
+#[test]
+fn a_link_that_was_down_for_a_while_costs_no_interval() {
+    outage(25, Duration::from_secs(12));
+}
+
+#[test]
+#[ignore = "slow: 100 s; .ci/run runs it"]
+fn a_link_that_was_down_for_a_minute_costs_no_interval() {
+    outage(85, Duration::from_secs(60));
+}
+
+/// A job of an hour on three hosts, ready for trouble.
+fn long_job(lab: &Lab, misc: &str) -> Running {
+    lab.hosts().iter().for_each(|host| host.lun("a", 1 << 20));
+    let hosts: String = (1..=lab.hosts().len()).map(|host| format!("hd=h{host}\n")).collect();
+    let parm = format!(
+        "misc=({misc})\nhd=default,shell=ssh,vdbench=/mnt/bin\n{hosts}sd=sd1,lun=/mnt/luns/a,threads=6\n\
+         wd=wd1,sd=sd1,xfersize=4k,rdpct=100\nrd=rd1,wd=wd1,iorate=300,elapsed=3600,interval=1\n"
+    );
+    lab.start_brunt("job", &parm)
+}
+
+#[test]
+fn a_link_that_is_down_for_longer_than_the_lease_ends_the_run() {
+    let Some(lab) = Lab::of(3) else { return };
+    let mut running = long_job(&lab, "lease=8");
+    running.until_row(3);
+    lab.cut(lab.host(2));
+    let cut = Instant::now();
+    running.until("host=h2 is away: ");
+    // Nobody has told it: it ends by its lease.
+    lab.host(2).await_no_brunts();
+    let alone = cut.elapsed();
+    assert!(alone > Duration::from_secs(7) && alone < Duration::from_secs(23), "{alone:?}");
+    let done = running.end();
+    done.ends_with(7);
+    done.says("Slave h2-0 aborting: the agent of host h2 ");
+    done.says("was away longer than its lease of 8 seconds");
+    done.says("warning: rd=rd1 is partial: its last complete interval is ");
+    assert!(cut.elapsed() < Duration::from_secs(30), "{:?}: {}", cut.elapsed(), done.said);
+    let rows = done.run("rd1");
+    assert!(rows.len() >= 3 && rows.last().unwrap().0 == rows.len() as u64, "{}", done.said);
+    for host in [1, 3] {
+        lab.host(host).await_no_brunts();
+    }
+    assert!(done.file("flatfile.html").contains("rd1"));
+}
+
+#[test]
+fn without_a_lease_a_cut_ends_the_work_at_once() {
+    let Some(lab) = Lab::of(2) else { return };
+    let mut running = long_job(&lab, "lease=0");
+    running.until_row(2);
+    lab.host(2).signal_sshd(Signal::SIGKILL);
+    let from = Instant::now();
+    lab.host(2).await_no_brunts();
+    assert!(from.elapsed() < Duration::from_secs(15), "{:?}", from.elapsed());
+    let done = running.end();
+    done.ends_with(7);
+    done.says("Slave h2-0 aborting: ");
+    lab.host(1).await_no_brunts();
+}
+
+#[test]
+fn an_sshd_that_is_killed_and_started_again_costs_no_interval() {
+    let Some(mut lab) = Lab::of(1) else { return };
+    lun(lab.host(1));
+    let reader = Reader { host: "h1", rate: 100, blocks: 1500 };
+    let mut running = lab.start_brunt("job", &reader.parm(""));
+    running.until_row(2);
+    lab.host(1).signal_sshd(Signal::SIGKILL);
+    running.until("host=h1 is away: ");
+    assert!(!lab.host(1).brunts().is_empty(), "the agent goes on");
+    lab.host_mut(1).reap_sshd();
+    lab.host_mut(1).start_sshd();
+    running.until("host=h1 is back after");
+    reader.assert_whole(&running.end());
+}
+
+#[test]
+fn a_slow_link_costs_no_interval() {
+    let Some(lab) = Lab::of(2) else { return };
+    lab.hosts().iter().for_each(lun);
+    lab.slow(lab.host(1));
+    let reader = Reader { host: "h1", rate: 100, blocks: 1000 };
+    let done = lab.brunt("job", &reader.parm(""));
+    reader.assert_whole(&done);
+}
+
+#[test]
+fn a_long_way_costs_no_interval_and_hosts_start_together() {
+    const WAY: Duration = Duration::from_millis(300);
+    let Some(lab) = Lab::of(2) else { return };
+    lab.delay(lab.host(1), WAY);
+    lab.hosts().iter().for_each(|host| host.lun("a", 1 << 20));
+    let parm = "hd=default,shell=ssh,vdbench=/mnt/bin\nhd=h1,system=far\nhd=h2\nsd=sd1,lun=/mnt/luns/a,threads=4\n\
+                wd=wd1,sd=sd1,xfersize=4k,rdpct=100\nrd=rd1,wd=wd1,iorate=200,elapsed=6,interval=1\n";
+    let done = lab.brunt("job", parm);
+    done.ends_with(0);
+    assert_eq!(done.run("rd1").iter().map(|row| row.0).collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6], "{}", done.said);
+    for interval in done.of("interval") {
+        for host in interval["hosts"].as_array().unwrap() {
+            let ops = host["cell"]["read"]["ops"].as_u64().unwrap_or(0);
+            assert!((20..=180).contains(&ops), "{interval}");
+        }
+    }
+    // The way is long, but always the same: the start is exact to a part of it.
+    let ended = done.of("run_ended").next().unwrap();
+    let skew = ended["start_skew_ns"].as_array().unwrap().iter().map(|host| host.as_u64().unwrap()).max().unwrap();
+    assert!(Duration::from_nanos(skew) < WAY / 2, "{skew} ns");
+}
