@@ -5,20 +5,22 @@ real sshd of its own, the master in another one.
   benches/fleet.py [--brunt PROGRAM] [--hosts N] [--rounds N]
 
 Needs root, iproute2, OpenSSH. Runs with the program on the hosts and with hosts that have none yet; prints the
-median and the range over rounds for the whole and for each step. Nothing is left behind, nothing of this machine is changed.
+median and the range over rounds for the whole and for each step: the time, and the CPU time of everything, sshd and agents of all
+hosts included (needs cgroups). Nothing is left behind, nothing of this machine is changed.
 """
 import argparse
+import bisect
 import concurrent.futures
 import json
 import os
 import re
-import resource
 import shutil
 import signal
 import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 NAMESPACES = "/run/netns"
@@ -43,6 +45,48 @@ def inside(namespace):
     """Processes in a namespace."""
     said = subprocess.run(["ip", "netns", "pids", namespace], capture_output=True, text=True).stdout
     return [int(pid) for pid in said.split()]
+
+
+class Cpu:
+    """CPU time of this process and of all that it starts, as a cgroup counts it."""
+
+    def __init__(self):
+        first, second = "/sys/fs/cgroup/cpuacct", "/sys/fs/cgroup"
+        self.old = os.path.exists(f"{first}/cpuacct.usage")
+        self.parent = first if self.old else second
+        self.path = f"{self.parent}/brunt-fleet-{os.getpid()}"
+        os.mkdir(self.path)
+        self.move(self.path)
+        self.times, self.used, self.over = [], [], threading.Event()
+        self.thread = threading.Thread(target=self.follow, daemon=True)
+        self.thread.start()
+
+    def move(self, group):
+        with open(f"{group}/cgroup.procs", "w") as file:
+            file.write(str(os.getpid()))
+
+    def now(self):
+        """Seconds."""
+        if self.old:
+            with open(f"{self.path}/cpuacct.usage") as file:
+                return int(file.read()) / 1e9
+        with open(f"{self.path}/cpu.stat") as file:
+            return int(file.read().split()[1]) / 1e6
+
+    def follow(self):
+        while not self.over.wait(0.02):
+            self.times.append(time.time())
+            self.used.append(self.now())
+
+    def at(self, when):
+        """What was used up to that time."""
+        return self.used[min(bisect.bisect(self.times, when), len(self.used) - 1)]
+
+    def close(self):
+        self.over.set()
+        self.thread.join()
+        self.move(self.parent)
+        os.rmdir(self.path)
 
 
 class Fleet:
@@ -124,17 +168,17 @@ class Fleet:
         return ["nsenter", f"--net={NAMESPACES}/{self.namespace('m')}"] + words
 
     def on_all(self, command):
-        """Runs a command on all hosts over ssh, all at once: seconds until the last is done."""
+        """Runs a command on all hosts over ssh, all at once: begin and end."""
         def one(name):
             words = ["ssh", "-F", f"{self.folder}/ssh_config", "-oBatchMode=yes", name, command]
             subprocess.run(self.master(words), stdin=subprocess.DEVNULL, check=True)
-        began = time.monotonic()
+        began = time.time()
         with concurrent.futures.ThreadPoolExecutor(len(self.names)) as pool:
             list(pool.map(one, self.names))
-        return time.monotonic() - began
+        return began, time.time()
 
 
-def run(fleet, program, folder):
+def run(fleet, cpu, program, folder):
     """One execution: seconds of each step, in order."""
     hosts = "".join(f"hd={name}\n" for name in fleet.names)
     rate = 10 * len(fleet.names)
@@ -142,12 +186,10 @@ def run(fleet, program, folder):
         file.write(f"misc=(engine=null)\nhd=default,shell=ssh\n{hosts}sd=sd1,lun=/mnt/lun,threads={len(fleet.names)}\n"
                    f"wd=wd1,sd=sd1,xfersize=4k,rdpct=100\nrd=rd1,wd=wd1,iorate={rate},elapsed=3,interval=1\n")
     environment = dict(os.environ, BRUNT_SSH=f"ssh -F {fleet.folder}/ssh_config")
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     began = time.time()
     done = subprocess.run(fleet.master([program, "-f", "p", "-o", "out+"]), cwd=folder, env=environment,
                           stdin=subprocess.DEVNULL, capture_output=True, text=True)
     ended = time.time()
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode != 0:
         sys.exit(f"it failed: {done.stdout}{done.stderr}")
     out = re.search(r"Output directory: (\S+)", done.stdout).group(1)
@@ -164,22 +206,24 @@ def run(fleet, program, folder):
                 at[event["kind"]] = record["at_ms"] / 1000
     if rows != 3:
         sys.exit(f"{rows} intervals of 3: {done.stdout}")
-    return {
-        "launch to first I/O": first - began,
-        "  own start": at["planned"] - began,
-        "  all hosts greeted (ssh, program, agent)": at["workers_connected"] - at["planned"],
-        "  all hosts looked at": at["query_completed"] - at["workers_connected"],
-        "  prepared, round trips, start instant": first - at["query_completed"],
-        "time beyond elapsed": ended - first - 3,
-        "CPU of the master and its ssh": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
+    steps = {
+        "launch to first I/O": (began, first),
+        "  own start": (began, at["planned"]),
+        "  all hosts greeted (ssh, program, agent)": (at["planned"], at["workers_connected"]),
+        "  all hosts looked at": (at["workers_connected"], at["query_completed"]),
+        "  prepared, round trips, start instant": (at["query_completed"], first),
+        "the run, 3 s and the time beyond": (first, ended),
     }
+    return {step: (till - since, cpu.at(till) - cpu.at(since)) for step, (since, till) in steps.items()}
 
 
 def show(title, rounds):
-    print(f"\n{title}")
+    print(f"\n{title:45} {'time':>8} {'range':>16} {'CPU':>9} {'range':>16}")
     for step in rounds[0]:
-        values = [each[step] for each in rounds]
-        print(f"  {step:45} {statistics.median(values):6.2f} s  [{min(values):.2f}..{max(values):.2f}]")
+        print(f"  {step:43}", end="")
+        for values in zip(*(each[step] for each in rounds)):
+            print(f" {statistics.median(values):7.2f} s {f'[{min(values):.2f}..{max(values):.2f}]':>16}", end="")
+        print()
 
 
 def main():
@@ -193,22 +237,27 @@ def main():
     program = os.path.abspath(args.brunt)
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
-        fleet = Fleet(args.hosts, folder)
+        fleet, cpu = Fleet(args.hosts, folder), Cpu()
         try:
             fleet.build()
             print(f"{args.hosts} hosts, {os.cpu_count()} CPUs for all of them and the master, load {os.getloadavg()[0]:.1f}, "
                   f"{os.path.getsize(program) / 1e6:.1f} MB of program")
-            logins = [{"plain `ssh HOST true`, all at once": fleet.on_all("true")} for _ in range(args.rounds)]
+            logins = []
+            for _ in range(args.rounds):
+                since, till = fleet.on_all("true")
+                time.sleep(0.1)
+                logins.append({"`ssh HOST true` on all hosts at once": (till - since, cpu.at(till) - cpu.at(since))})
             copied, there = [], []
             for _ in range(args.rounds):
                 fleet.on_all("rm -rf /root/.cache")
-                copied.append(run(fleet, program, folder))
-                there.append(run(fleet, program, folder))
+                copied.append(run(fleet, cpu, program, folder))
+                there.append(run(fleet, cpu, program, folder))
             show("ssh alone", logins)
             show("hosts that have the program", there)
             show("hosts that get it", copied)
         finally:
             fleet.remove()
+            cpu.close()
 
 
 if __name__ == "__main__":

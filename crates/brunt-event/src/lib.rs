@@ -251,6 +251,13 @@ pub enum Event {
         /// A sentence.
         text: String,
     },
+    /// The master was killed, and another process goes on in its place.
+    TakenOver {
+        /// That process.
+        pid: u32,
+        /// As [`Opened::birth`].
+        birth: Option<Birth>,
+    },
     /// The execution cannot go on. What was measured so far has been reported.
     Aborted {
         /// Why.
@@ -298,6 +305,20 @@ pub struct Opened {
     pub seed: u64,
     /// Process.
     pub pid: u32,
+    /// What tells that process from a later one of the same number; `None` where the system does not say.
+    #[serde(default)]
+    pub birth: Option<Birth>,
+}
+
+/// The start of a process: no other process of its number has the same.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Birth {
+    /// Clock ticks of the kernel from its boot to the start of the process (`proc(5)`, `starttime`).
+    pub ticks: u64,
+    /// The boot, which also tells machines apart (`/proc/sys/kernel/random/boot_id`).
+    pub boot: String,
+    /// The machine's name.
+    pub host: String,
 }
 
 /// The current version of the schema.
@@ -374,6 +395,8 @@ pub enum AbortCause {
     IoErrors,
     /// A worker was lost.
     WorkerLost,
+    /// The master ended without a word; told by whoever found its output directory.
+    MasterLost,
     /// A hook failed.
     Hook,
     /// I/O that never returned.

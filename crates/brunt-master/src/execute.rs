@@ -1,10 +1,11 @@
 //! An execution, from the greeting of the agents to their farewell.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use brunt_event::{AbortCause, Event, HookDestination};
 use brunt_parm::ast::{Repeat, ReportOption};
-use brunt_plan::plan::{Plan, RunKind};
+use brunt_plan::plan::{Plan, Run, RunKind};
 use brunt_plan::{Resolved, SetupKind, SetupProblem};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -15,13 +16,16 @@ use crate::idle::LongestIdle;
 use crate::link::{HostLink, LinkEvent};
 use crate::monitor::Monitor;
 use crate::outcome::Outcome;
+use crate::past::PastRun;
 use crate::planned::{Numbers, planned};
 use crate::rates::{Observed, Speed};
 use crate::rules::{Options, Rules};
 use crate::run::RunReport;
 use crate::run::start::{Common, Dealt};
-use crate::session::{Halt, Patience, Session};
+use crate::run::taken::rest_of_pause;
+use crate::session::{Halt, Patience, Session, now_ms};
 use crate::setup::problems_halt;
+use crate::totals::Totals;
 
 /// How long the agents' farewell is waited for: an agent is given 15 seconds to end.
 const FAREWELL: Duration = Duration::from_secs(16);
@@ -43,13 +47,11 @@ pub async fn execute<L: HostLink>(
 ) -> Outcome {
     let rules = match Rules::new(&options, &plan.settings) {
         Ok(rules) => rules,
-        Err(text) => {
-            return refuse(vec![SetupProblem { kind: SetupKind::Setup, text, vdbench: None, span: None }], sink);
-        }
+        Err(text) => return refuse(text, sink),
     };
     let refused = refusals(&plan);
     if !refused.is_empty() {
-        return refuse(refused, sink);
+        return refuse_all(refused, sink);
     }
     sink(Event::Planned(planned(&plan, options.as_vdbench)));
     let (layout, numbers) = (Layout::new(&plan), Numbers::new(&plan));
@@ -65,12 +67,27 @@ pub async fn execute<L: HostLink>(
             (Some(halt), problems)
         }
     };
-    let outcome = session.conclude(halt, problems, execution.runs);
+    finish(&mut session, halt, problems, execution.runs).await
+}
+
+/// Says how it ended, and ends the agents.
+pub(crate) async fn finish<L: HostLink>(
+    session: &mut Session<'_, L>,
+    halt: Option<Halt>,
+    problems: Vec<SetupProblem>,
+    runs: u32,
+) -> Outcome {
+    let outcome = session.conclude(halt, problems, runs);
     session.farewell(&outcome).await;
     outcome
 }
 
-fn refuse(problems: Vec<SetupProblem>, sink: &mut dyn FnMut(Event)) -> Outcome {
+/// The end before the beginning, for a reason in a sentence.
+pub(crate) fn refuse(text: String, sink: &mut dyn FnMut(Event)) -> Outcome {
+    refuse_all(vec![SetupProblem { kind: SetupKind::Setup, text, vdbench: None, span: None }], sink)
+}
+
+fn refuse_all(problems: Vec<SetupProblem>, sink: &mut dyn FnMut(Event)) -> Outcome {
     let text = problems.first().map(|p| p.text.clone()).unwrap_or_default();
     sink(Event::Aborted { cause: AbortCause::Setup, text, io_errors: 0 });
     Outcome { abort: Some(AbortCause::Setup), problems, ..Outcome::default() }
@@ -78,7 +95,7 @@ fn refuse(problems: Vec<SetupProblem>, sink: &mut dyn FnMut(Event)) -> Outcome {
 
 impl<L: HostLink> Session<'_, L> {
     /// The end of an execution that went on without lost workers: everything else was done.
-    fn losses(&self) -> Option<Halt> {
+    pub(crate) fn losses(&self) -> Option<Halt> {
         let lost = self.lost.iter().enumerate().filter(|(_, lost)| **lost).map(|(w, _)| self.layout.label(w));
         let labels: Vec<&str> = lost.collect();
         self.went_on.then(|| {
@@ -128,7 +145,7 @@ impl<L: HostLink> Session<'_, L> {
 
 /// The runs of an execution.
 #[derive(Default)]
-struct Execution {
+pub(crate) struct Execution {
     /// Runs started.
     runs: u32,
     observed: Observed,
@@ -136,12 +153,26 @@ struct Execution {
     /// `pause=` of the run before.
     pause: u32,
     problems: Vec<SetupProblem>,
+    /// Runs that another master has started.
+    past: BTreeMap<u32, PastRun>,
+    /// How long ago the first of them began.
+    since: Duration,
 }
 
 impl Execution {
+    /// One that goes on behind these runs.
+    pub(crate) fn after(past: BTreeMap<u32, PastRun>, since: Duration) -> Self {
+        Self { past, since, ..Self::default() }
+    }
+
+    /// Runs started so far.
+    pub(crate) fn runs(&self) -> u32 {
+        self.runs
+    }
+
     /// All passes over all runs, between the general hooks. The hooks after the last run also follow a failure, but not
     /// an interrupt (`docs/vdbench/raw.md` §3).
-    async fn all<L: HostLink>(
+    pub(crate) async fn all<L: HostLink>(
         &mut self,
         session: &mut Session<'_, L>,
         resolved: &Resolved,
@@ -181,13 +212,17 @@ impl Execution {
         if let Some(file) = file {
             session.emit(Event::MonitorWatched { file: file.to_owned() });
         }
-        session.run_hooks("startcmd", &settings.startcmd, HookLevel::Execution).await?;
+        // They were run before the first run.
+        if self.past.is_empty() {
+            session.run_hooks("startcmd", &settings.startcmd, HookLevel::Execution).await?;
+        }
         Ok(monitor)
     }
 
     async fn passes<L: HostLink>(&mut self, session: &mut Session<'_, L>, common: &Common<'_>) -> Result<(), Halt> {
         let repeat = common.resolved.plan.settings.repeat;
         let started = Instant::now();
+        let since = self.since;
         for pass in 1.. {
             if repeat.is_some() {
                 session.emit(Event::LoopStarted { pass });
@@ -196,7 +231,7 @@ impl Execution {
             let more = match repeat {
                 None => false,
                 Some(Repeat::Passes(passes)) => pass < passes,
-                Some(Repeat::Seconds(seconds)) => started.elapsed() < Duration::from_secs(seconds),
+                Some(Repeat::Seconds(seconds)) => since + started.elapsed() < Duration::from_secs(seconds),
                 Some(Repeat::Forever) => true,
             };
             if !more {
@@ -227,14 +262,32 @@ impl Execution {
                     continue;
                 }
             };
-            self.wait(session).await?;
+            let past = self.past.remove(&self.runs);
+            match &past {
+                Some(past) if past.name != run.name => {
+                    let text = format!("rd={} would come where rd={} was: this is another plan", run.name, past.name);
+                    return Err(Halt::abort(AbortCause::Setup, text));
+                }
+                Some(PastRun { ended_ms: Some(ended_ms), totals, uncontrolled, .. }) => {
+                    self.ended(session, index, run, *uncontrolled, totals);
+                    self.runs += 1;
+                    // What comes behind a run may not have been done behind the last one.
+                    if self.past.is_empty() {
+                        session.run_hooks("endcmd", &run.endcmd, HookLevel::Run).await?;
+                        self.pause = rest_of_pause(run.pause, *ended_ms, now_ms());
+                    }
+                    continue;
+                }
+                Some(_) => {}
+                None => self.wait(session).await?,
+            }
             let mut deal = common.resolved.deal(index, self.runs, rate, mix.as_deref()).map_err(|problems| {
                 self.problems = problems;
                 problems_halt(&self.problems, session.rules.as_vdbench)
             })?;
-            let absent = session.without_lost(&run.name, &mut deal)?;
+            let absent = if past.is_some() { Vec::new() } else { session.without_lost(&run.name, &mut deal)? };
             let dealt = Dealt { plan: run, index, number: self.runs, rate, deal, absent };
-            self.run(session, common, &dealt).await?;
+            self.run(session, common, &dealt, past).await?;
         }
         Ok(())
     }
@@ -254,8 +307,12 @@ impl Execution {
         session: &mut Session<'_, L>,
         common: &Common<'_>,
         dealt: &Dealt<'_>,
+        past: Option<PastRun>,
     ) -> Result<(), Halt> {
-        let running = session.start_run(common, dealt, &mut self.longest_idle).await?;
+        let running = match past {
+            None => session.start_run(common, dealt, &mut self.longest_idle).await?,
+            Some(past) => session.take_up_run(common, dealt, &mut self.longest_idle, past).await?,
+        };
         self.runs += 1;
         let RunReport { totals, orderly, halt, error_command } = running.lead().await;
         if let Some(command) = error_command {
@@ -269,13 +326,18 @@ impl Execution {
             return Err(halt);
         }
         session.check_mix(common, dealt, &totals)?;
-        self.observed.ended(dealt.index, dealt.plan, dealt.deal.uncontrolled, &totals);
-        if let Some(ms) = self.observed.stop_curve(dealt.plan, &totals) {
-            let text = format!("stopcurve=: rd={} answered in {ms:.3} ms, the curve ends here", dealt.plan.name);
-            session.notice(false, "stopcurve", text);
-        }
+        self.ended(session, dealt.index, dealt.plan, dealt.deal.uncontrolled, &totals);
         self.pause = dealt.plan.pause;
         Ok(())
+    }
+
+    /// What a run achieved matters to those behind it.
+    fn ended<L>(&mut self, session: &mut Session<'_, L>, index: usize, run: &Run, uncontrolled: bool, totals: &Totals) {
+        self.observed.ended(index, run, uncontrolled, totals);
+        if let Some(ms) = self.observed.stop_curve(run, totals) {
+            let text = format!("stopcurve=: rd={} answered in {ms:.3} ms, the curve ends here", run.name);
+            session.notice(false, "stopcurve", text);
+        }
     }
 
     /// Every form of `timeout=` tells of the longest idle period of each SD at the end.

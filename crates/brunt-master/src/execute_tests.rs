@@ -15,6 +15,7 @@ mod hooks;
 mod inspection;
 mod judged;
 mod lost;
+mod taken;
 
 #[tokio::test(start_paused = true)]
 async fn a_fixed_rate_from_greeting_to_farewell() {

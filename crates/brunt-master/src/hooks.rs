@@ -53,13 +53,21 @@ impl<L: HostLink> Session<'_, L> {
                 let command = self.rules.filled(command);
                 let to = destination(hook.output);
                 if level.is_here(hook) {
-                    self.run_here(what, &command, to).await?;
+                    if !self.was_run(&command, "master") {
+                        self.run_here(what, &command, to).await?;
+                    }
                 } else {
                     self.run_on_hosts(what, &command, to).await?;
                 }
             }
         }
         Ok(())
+    }
+
+    /// Whether the master before has run a command there; asked once for each time.
+    fn was_run(&mut self, command: &str, place: &str) -> bool {
+        let run = self.hooks_run.iter().position(|(c, p)| c == command && p == place);
+        run.map(|at| self.hooks_run.swap_remove(at)).is_some()
     }
 
     /// Runs a command on the machine of the master.
@@ -81,7 +89,11 @@ impl<L: HostLink> Session<'_, L> {
 
     async fn run_on_hosts(&mut self, what: &str, command: &str, to: HookDestination) -> Result<(), Halt> {
         let (fleet, limit) = (self.fleet, self.rules.hook_limit);
-        let hosts = fleet.hosts.iter().enumerate().filter(|(h, _)| !self.is_host_lost(*h));
+        let living: Vec<usize> = (0..fleet.hosts.len()).filter(|h| !self.is_host_lost(*h)).collect();
+        let here = |h: &usize| self.layout.host_label(*h).to_owned();
+        let labels: Vec<_> = living.into_iter().map(|h| (h, here(&h))).collect();
+        let due: Vec<usize> = labels.into_iter().filter(|(_, l)| !self.was_run(command, l)).map(|(h, _)| h).collect();
+        let hosts = fleet.hosts.iter().enumerate().filter(|(h, _)| due.contains(h));
         let patience = limit.map_or(Duration::MAX, |limit| limit + GRACE);
         let calls: Vec<_> =
             hosts.map(|(h, host)| (h, within(patience, host.link.run_hook(command.to_owned(), limit)))).collect();

@@ -20,6 +20,7 @@ pub mod merge;
 mod monitor;
 mod outcome;
 mod pace;
+mod past;
 mod planned;
 mod presence;
 mod rates;
@@ -30,6 +31,7 @@ mod setup;
 mod simulate;
 mod skew;
 mod slow;
+mod takeover;
 pub mod tether;
 pub mod totals;
 mod verdict;
@@ -40,9 +42,11 @@ pub use fleet::{Control, Fleet, FleetHost, is_this_machine, refusals};
 pub use grpc::GrpcLink;
 pub use link::LinkEvent;
 pub use outcome::Outcome;
+pub use past::Past;
 pub use planned::planned;
 pub use rules::Options;
 pub use simulate::simulate;
+pub use takeover::take_over;
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]

@@ -124,6 +124,18 @@ pub trait HostLink: Send + Sync {
     /// A lun that cannot be opened, or a share that cannot be run, in a sentence with the SD's name.
     fn prepare(&self, shares: Vec<Option<WorkerShare>>) -> impl Future<Output = Result<(), LinkError>> + Send;
 
+    /// Connects to the agent of a session that another master began. What it reports comes again from where that one had
+    /// confirmed it.
+    ///
+    /// # Errors
+    /// It is gone, or cannot be reached.
+    fn rejoin(&self) -> impl Future<Output = Result<(), LinkError>> + Send {
+        async { Err(LinkError::Refused("nobody can go on with this session".to_owned())) }
+    }
+
+    /// A run goes on that was prepared with these shares by another master.
+    fn take_up(&self, _shares: &[Option<WorkerShare>]) {}
+
     /// Measures round trips for the start to come, and gives the longest.
     ///
     /// # Errors

@@ -146,6 +146,34 @@ impl Merged {
         }
     }
 
+    /// An interval that was told and of which nothing else is there.
+    pub(crate) fn of(told: &Interval, shape: &Shape) -> Self {
+        let mut merged = Self::new(told.interval, shape);
+        merged.adopt(told, shape);
+        merged
+    }
+
+    /// Takes over what was told of it; times, of which the event has fewer, only where those that are here are not of all
+    /// its I/Os.
+    pub(crate) fn adopt(&mut self, told: &Interval, shape: &Shape) {
+        (self.length_sum_ns, self.samples) = (told.length_ns, 1);
+        if told.missing_workers == 0 {
+            self.holds.clone_from(&shape.active);
+        }
+        self.total = told.total;
+        let hosts = self.hosts.iter_mut().zip(&mut self.cpus).zip(&mut self.host_times).zip(&told.hosts);
+        for (((cell, cpu), times), host) in hosts {
+            (*cell, *cpu) = (host.cell, host.cpu);
+            if times.count() != host.cell.both().ops {
+                *times = TimesSum::default();
+                times.add(if shape.hosts > 1 { &host.times } else { &told.times });
+            }
+        }
+        replace(&mut self.workers, &told.workers);
+        replace(&mut self.sds, &told.sds);
+        replace(&mut self.wds, &told.wds);
+    }
+
     /// The mean of the measured lengths: workers measure each for itself and differ by microseconds.
     pub fn length_ns(&self) -> u64 {
         self.length_sum_ns / u64::from(self.samples.max(1))
@@ -234,6 +262,10 @@ impl Merged {
     }
 }
 
+fn replace(cells: &mut [Cell], told: &[Cell]) {
+    cells.iter_mut().zip(told).for_each(|(cell, told)| *cell = *told);
+}
+
 /// Collects samples until intervals are complete.
 #[derive(Debug)]
 pub struct Merger {
@@ -310,6 +342,12 @@ impl Merger {
             return;
         }
         self.open.entry(n).or_insert_with(|| Merged::new(n, &self.shape)).add(worker, sample, &self.shape);
+    }
+
+    /// Intervals up to this one are counted elsewhere.
+    pub(crate) fn pass_over(&mut self, last: u32) {
+        self.next = self.next.max(last.saturating_add(1));
+        self.open = self.open.split_off(&self.next);
     }
 
     /// Nothing more comes from that worker.

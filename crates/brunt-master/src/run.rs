@@ -10,10 +10,11 @@ mod laggard;
 mod loss;
 mod orders;
 pub(crate) mod start;
+pub(crate) mod taken;
 
 use std::collections::BTreeMap;
 
-use brunt_event::{AbortCause, Event, IoFailed, RunEnd};
+use brunt_event::{AbortCause, Event, Interval, IoFailed, RunEnd};
 use brunt_parm::ast::MaxDataKind;
 use brunt_plan::work::{IoErrorKind, IoFailure, SdTotals, WorkerEvent};
 
@@ -79,6 +80,12 @@ pub(crate) struct Run<'r, 's, L> {
     laggards: Laggards,
     /// By host: how far off its start may be, nanoseconds.
     start_skew_ns: Vec<Option<u64>>,
+    /// Another master began it.
+    taken_up: bool,
+    /// What that one told of it and what has not come again.
+    past: BTreeMap<u32, Interval>,
+    /// Some of it was counted without its times.
+    lacks_times: bool,
 }
 
 /// What is known of a worker in this run.
@@ -102,7 +109,7 @@ enum EndOfData {
 }
 
 /// Whether a run that ends so has done what it should.
-fn is_complete(end: RunEnd) -> bool {
+pub(crate) fn is_complete(end: RunEnd) -> bool {
     matches!(end, RunEnd::Elapsed | RunEnd::EndOfData | RunEnd::MaxData | RunEnd::Monitor)
 }
 
@@ -286,6 +293,7 @@ impl<L: HostLink> Run<'_, '_, L> {
             return;
         }
         self.halt = Some(halt);
+        self.recall_all();
         self.merger.end_at(self.merger.completed());
         self.stop(end, None).await;
     }

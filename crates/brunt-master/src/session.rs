@@ -95,6 +95,8 @@ pub(crate) struct Session<'a, L> {
     pub(crate) away: Vec<bool>,
     /// Hosts that have come back and were not told again what is asked of them.
     pub(crate) returned: Vec<usize>,
+    /// Hooks that another master has run: command and place.
+    pub(crate) hooks_run: Vec<(String, String)>,
     inbox: Option<Receiver<(usize, LinkEvent)>>,
     backlog: VecDeque<(usize, LinkEvent)>,
     control: Option<Receiver<Control>>,
@@ -170,6 +172,7 @@ impl<'a, L> Session<'a, L> {
             went_on: false,
             away,
             returned: Vec::new(),
+            hooks_run: Vec::new(),
             inbox: Some(inbox),
             backlog: VecDeque::new(),
             control: Some(control),

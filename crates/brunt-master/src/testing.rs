@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use brunt_event::{Event, RateText};
+use brunt_event::{Event, RateText, Record};
 use brunt_parm::ast::{Arrivals, DataErrors, HistogramSpec};
 use brunt_plan::engine::Asked;
 use brunt_plan::plan::{FleetRules, Host, Plan, Rate, Run, RunKind, Sd, Settings, Workload};
@@ -16,7 +16,8 @@ use brunt_stats::{Cell, Histogram, IntervalSample, OpStats, OpTimes, PairSample,
 use tokio::sync::mpsc;
 
 use crate::link::{HookResult, HostFacts, HostHello, HostLink, LinkError, LinkEvent};
-use crate::{Control, Fleet, FleetHost, Options, Outcome, execute};
+use crate::session::now_ms;
+use crate::{Control, Fleet, FleetHost, Options, Outcome, Past, execute, take_over};
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -97,6 +98,17 @@ impl HostLink for FakeAgent {
             Some(why) => Err(LinkError::Refused(why)),
             None => Ok(()),
         }
+    }
+
+    async fn rejoin(&self) -> Result<(), LinkError> {
+        self.called("rejoin".into());
+        *self.current.lock().unwrap() = self.scripts.lock().unwrap().pop_front().unwrap_or_default();
+        if let Some(why) = self.current.lock().unwrap().refuse.take() {
+            return Err(LinkError::Broken(why));
+        }
+        let again = std::mem::take(&mut self.current.lock().unwrap().start);
+        self.send(again);
+        Ok(())
     }
 
     async fn start(&self, _delay: Duration) -> Result<Duration, LinkError> {
@@ -217,7 +229,23 @@ impl Stage {
         }
     }
 
-    pub(crate) async fn play(mut self) -> Played {
+    pub(crate) async fn play(self) -> Played {
+        self.on(None).await
+    }
+
+    /// Goes on behind these events, as another master does. The scripts are those of the runs from the last one that was
+    /// started on; that one's agents report again what it has.
+    pub(crate) async fn take_over(self, told: &[Event]) -> Played {
+        let mut past = Past::default();
+        told.iter().for_each(|event| past.take(&Record { at_ms: now_ms(), event: event.clone() }));
+        assert_eq!(past.refusal(), None);
+        let luns = |host| self.plan.lun_queries(host).iter().map(|q| (self.answer)(host, q)).collect();
+        let facts = (0..self.plan.hosts.len()).map(|host| HostFacts { luns: luns(host), ..HostFacts::default() });
+        let facts = facts.collect();
+        self.on(Some((past, facts))).await
+    }
+
+    async fn on(mut self, past: Option<(Past, Vec<HostFacts>)>) -> Played {
         let (events, inbox) = mpsc::channel(10_000);
         let (control, control_inbox) = mpsc::channel(10);
         let calls = Calls::default();
@@ -256,7 +284,10 @@ impl Stage {
                 due.for_each(|(_, c)| control.try_send(c.clone()).unwrap());
                 seen.push(event);
             };
-            execute(self.plan, fleet, self.options, inbox, control_inbox, &mut sink).await
+            match past {
+                None => execute(self.plan, fleet, self.options, inbox, control_inbox, &mut sink).await,
+                Some(past) => take_over(self.plan, fleet, self.options, past, inbox, control_inbox, &mut sink).await,
+            }
         };
         let calls = calls.lock().unwrap().clone();
         Played { events: seen, outcome, calls }
@@ -275,7 +306,7 @@ impl Played {
     }
 }
 
-fn short(event: &Event) -> String {
+pub(crate) fn short(event: &Event) -> String {
     match event {
         Event::Planned(p) => format!("planned {} runs", p.runs.len()),
         Event::WorkerStarting { worker, .. } => format!("worker {worker} starting"),

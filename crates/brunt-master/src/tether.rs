@@ -8,6 +8,7 @@
 mod calls;
 mod keeper;
 mod reattach;
+mod rejoin;
 mod shared;
 pub mod talk;
 
@@ -25,6 +26,7 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::dial::{DialError, Purpose};
 use crate::link::{HostHello, LinkError, LinkEvent};
 use keeper::Keeper;
+pub use rejoin::{Keepsake, Kept};
 use shared::{Shared, State};
 use talk::{Line, Talk};
 
@@ -92,6 +94,7 @@ pub struct Link<L: Line> {
     run: AtomicU32,
     /// The shortest and the longest round trip, measured before a start.
     trips: Mutex<(Duration, Duration)>,
+    keepsake: Keepsake,
 }
 
 /// What the keeper gets.
@@ -137,6 +140,7 @@ impl<L: Line> Link<L> {
             hooks: AtomicU64::new(0),
             run: AtomicU32::new(0),
             trips: Mutex::new((Duration::ZERO, Duration::ZERO)),
+            keepsake: Keepsake::default(),
         }
     }
 
@@ -193,6 +197,7 @@ impl<L: Line> Link<L> {
             let _ = timeout(REST_LIMIT, talk.shutdown(v1::ShutdownRequest {})).await;
             return Err(other);
         }
+        self.keepsake.token(&reply.token);
         self.shared.begin(reply.token.clone());
         let reports = match talk.events(v1::EventsRequest { after: 0 }).await {
             Ok(reports) => reports,
@@ -274,7 +279,8 @@ impl<L: Line> Link<L> {
                 Err(CallError::Broken(why)) => why,
             };
             // Where the connection works it is the call that does not, and it never would.
-            if let Ok(Ok(_)) = timeout(PROBE_LIMIT, talk.ping(v1::PingRequest { taken: self.shared.taken() })).await {
+            if let Ok(Ok(_)) = timeout(PROBE_LIMIT, talk.ping(v1::PingRequest { taken: self.shared.confirmed() })).await
+            {
                 return Err(self.broken(&why));
             }
             drop(talk);

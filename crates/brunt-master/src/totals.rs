@@ -1,5 +1,6 @@
 //! What a run measured over its counted intervals.
 
+use brunt_event::Interval;
 use brunt_stats::{Cell, Times, TimesSum};
 
 use crate::merge::{Merged, PairSums, merge_sums};
@@ -35,16 +36,25 @@ pub struct RunTimes {
 impl Totals {
     /// Takes an interval in. A warm-up interval only stays until the next one comes.
     pub fn add(&mut self, interval: &Merged, warmup: bool) {
+        self.add_sums(interval.length_ns(), &interval.total, &interval.wds, warmup);
+        merge_sums(&mut self.host_times, &interval.host_times);
+        merge_sums(&mut self.worker_times, &interval.worker_times);
+        self.pairs.merge(&interval.pairs);
+    }
+
+    /// Takes in an interval that was told: its sums, not its times.
+    pub(crate) fn add_past(&mut self, told: &Interval) {
+        self.add_sums(told.length_ns, &told.total, &told.wds, told.warmup);
+    }
+
+    fn add_sums(&mut self, length_ns: u64, total: &Cell, wds: &[Cell], warmup: bool) {
         if self.counted == 0 {
             *self = Self::default();
         }
         self.counted += u32::from(!warmup);
-        self.length_ns += interval.length_ns();
-        self.cell.merge(&interval.total);
-        add_cells(&mut self.wds, &interval.wds);
-        merge_sums(&mut self.host_times, &interval.host_times);
-        merge_sums(&mut self.worker_times, &interval.worker_times);
-        self.pairs.merge(&interval.pairs);
+        self.length_ns += length_ns;
+        self.cell.merge(total);
+        add_cells(&mut self.wds, wds);
     }
 
     /// Whether no interval counts.

@@ -3,16 +3,22 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, OpenOptions, Permissions};
-use std::io::{self, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::chunk::Chunk;
 use crate::clock::Clock;
-use crate::reporter::EVENTS;
+use crate::reporter::{CONSOLE, EVENTS, TAKEOVER};
+
+mod hold;
+
+pub use hold::{Hold, is_held};
 
 /// So many files are kept open; others are opened for each piece of text.
 const OPEN_FILES: usize = 128;
+/// Bytes that are looked through at a time for a line end.
+const BLOCK: u64 = 1 << 16;
 /// The last number of `dir+`.
 const LAST_NUMBER: u32 = 998;
 
@@ -26,6 +32,15 @@ pub enum OutputError {
         path: PathBuf,
         /// The system's reason.
         source: io::Error,
+    },
+    /// An execution writes into it.
+    #[error(
+        "output directory '{}' is that of an execution that still goes on; give another one, or look there with \
+         `brunt attach`", path.display()
+    )]
+    InUse {
+        /// Its path.
+        path: PathBuf,
     },
     /// All numbers of `dir+` are taken.
     #[error("no free output directory: '{}001' to '{}998' exist; remove some, or give another name", path.display(), path.display())]
@@ -59,6 +74,8 @@ pub struct Directory {
     /// Files made by this execution.
     made: HashSet<String>,
     open: HashMap<String, File>,
+    /// Tells others that an execution writes here, as long as this lives.
+    _hold: Hold,
 }
 
 impl Directory {
@@ -91,6 +108,7 @@ impl Directory {
             (path, !exists)
         };
         let path = std::path::absolute(&path).map_err(failed(&path))?;
+        let hold = Hold::take(&path)?;
         remove_old_reports(&path)?;
         // Better now than after hours of work: the first file of every execution.
         let first = path.join(EVENTS);
@@ -98,7 +116,21 @@ impl Directory {
         if created {
             share(&path);
         }
-        Ok(Self { path, created, made: HashSet::new(), open: HashMap::new() })
+        Ok(Self { path, created, made: HashSet::new(), open: HashMap::new(), _hold: hold })
+    }
+
+    /// Opens the directory of an execution whose master is gone, to go on with it: the events stay, but for half a
+    /// line at their end; all other reports are to be written again from them.
+    ///
+    /// # Errors
+    /// Another master writes there, or it cannot be written to.
+    pub fn reopen(path: &Path) -> Result<Self, OutputError> {
+        let path = std::path::absolute(path).map_err(|source| OutputError::Directory { path: path.into(), source })?;
+        let hold = Hold::take(&path)?;
+        let events = path.join(EVENTS);
+        drop_half_line(&events).map_err(|source| OutputError::Write { path: events, source })?;
+        let made = HashSet::from([EVENTS.to_owned()]);
+        Ok(Self { path, created: false, made, open: HashMap::new(), _hold: hold })
     }
 
     /// Absolute path.
@@ -210,6 +242,23 @@ fn write_whole(file: &mut File, text: &str) -> io::Result<()> {
     done
 }
 
+/// Cuts what is behind the last line end of a file.
+fn drop_half_line(path: &Path) -> io::Result<()> {
+    let mut file = OpenOptions::new().read(true).write(true).open(path)?;
+    let (mut end, mut block) = (file.metadata()?.len(), Vec::new());
+    while end > 0 {
+        let from = end.saturating_sub(BLOCK);
+        block.clear();
+        file.seek(SeekFrom::Start(from))?;
+        (&file).take(end - from).read_to_end(&mut block)?;
+        if let Some(at) = block.iter().rposition(|byte| *byte == b'\n') {
+            return file.set_len(from + at as u64 + 1);
+        }
+        end = from;
+    }
+    file.set_len(0)
+}
+
 /// Lets everybody use a directory.
 fn share(path: &Path) {
     let _ = fs::set_permissions(path, Permissions::from_mode(0o777));
@@ -249,7 +298,7 @@ fn remove_old_reports(path: &Path) -> Result<(), OutputError> {
 /// Whether an execution makes files of that name.
 fn is_report(name: &str) -> bool {
     let swat = name.starts_with("swat_mon") && name.ends_with(".txt");
-    name.ends_with(".html") || name.ends_with(".bin") || swat || name == EVENTS
+    name.ends_with(".html") || name.ends_with(".bin") || swat || [EVENTS, CONSOLE, TAKEOVER].contains(&name)
 }
 
 #[cfg(test)]

@@ -176,6 +176,7 @@ mod tests {
             zone: String::new(),
             seed: 1,
             pid: 1,
+            birth: None,
         });
         context.planned.hosts = vec!["localhost".into(), "hosta".into()];
         context.planned.sds = ["sd1", "sd2"].map(|name| PlannedSd { name: name.into(), luns: Vec::new() }).to_vec();

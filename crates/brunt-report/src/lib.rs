@@ -47,5 +47,5 @@ mod tally;
 mod usage;
 
 pub use chunk::Chunk;
-pub use directory::{Directory, OutputError};
-pub use reporter::{EVENTS, Reporter};
+pub use directory::{Directory, OutputError, is_held};
+pub use reporter::{CONSOLE, EVENTS, Reporter, TAKEOVER};

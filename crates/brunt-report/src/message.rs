@@ -53,6 +53,9 @@ pub(crate) fn of(event: &Event, context: &Context) -> Option<(To, Vec<String>)> 
             return Some((destination(*to), hook(command, place, *status, lines)));
         }
         Event::Notice { level, text, .. } => (ALL, format!("{}: {text}", level_name(*level))),
+        Event::TakenOver { pid, .. } => {
+            (ALL, format!("note: the master was killed; process {pid} goes on with what it began"))
+        }
         Event::WorkerLost { worker, text } => return Some((ALL, worker_lost(context.worker(*worker), text))),
         _ => return None,
     };

@@ -7,6 +7,10 @@ use crate::execution::Execution;
 
 /// Name of the machine readable stream.
 pub const EVENTS: &str = "events.ndjson";
+/// Name of the file by which another master can go on with an execution.
+pub const TAKEOVER: &str = "takeover.json";
+/// Name of the file with what an execution in the background says.
+pub const CONSOLE: &str = "console.txt";
 
 /// Makes every report from the event stream. It has no clock, reads no file and no environment: the same records give
 /// the same chunks, while an execution goes on or years later.

@@ -86,6 +86,8 @@ pub struct Arguments {
     pub strict: bool,
     /// `--message-format`.
     pub message_format: MessageFormat,
+    /// `--detach`.
+    pub detach: bool,
     /// `--help`.
     pub help: bool,
     /// `--version`.
@@ -280,6 +282,7 @@ impl Reading {
             Id::Seed => out.seed = Some(number(name, &value)?),
             Id::Strict => out.strict = true,
             Id::MessageFormat => out.message_format = message_format(name, value)?,
+            Id::Detach => out.detach = true,
             Id::Help => out.help = true,
             Id::Version => out.version = true,
         }

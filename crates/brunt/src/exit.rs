@@ -14,7 +14,7 @@ pub const PARAMETERS: i32 = 3;
 pub const SETUP: i32 = 4;
 /// I/O errors.
 pub const IO_ERRORS: i32 = 5;
-/// A worker or host was lost; the results are partial.
+/// A worker, a host or the master was lost; the results are partial.
 pub const WORKER_LOST: i32 = 7;
 /// A start or end command failed.
 pub const HOOK: i32 = 8;
@@ -35,7 +35,7 @@ pub fn of_abort(cause: AbortCause, as_vdbench: bool) -> i32 {
         AbortCause::Parameters => PARAMETERS,
         AbortCause::Setup | AbortCause::Safety | AbortCause::Output => SETUP,
         AbortCause::IoErrorLimit | AbortCause::IoErrors | AbortCause::Skew | AbortCause::Timeout => IO_ERRORS,
-        AbortCause::WorkerLost => WORKER_LOST,
+        AbortCause::WorkerLost | AbortCause::MasterLost => WORKER_LOST,
         AbortCause::Hook => HOOK,
         AbortCause::Stuck => STUCK,
     }

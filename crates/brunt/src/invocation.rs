@@ -1,7 +1,7 @@
 //! How and where the program was called.
 
 use std::env;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 /// The circumstances of a call.
@@ -9,6 +9,10 @@ use std::path::{Path, PathBuf};
 pub struct Invocation {
     /// Whether the program's name is `vdbench`, which makes it the drop-in.
     pub as_vdbench: bool,
+    /// The name that it was called by.
+    pub name: PathBuf,
+    /// The words behind the name; of executions only.
+    pub words: Vec<OsString>,
     /// The program, absolute.
     pub program: PathBuf,
     /// The current directory.
@@ -25,6 +29,8 @@ impl Invocation {
         let base = Path::new(name).file_name().map(OsStr::to_string_lossy).unwrap_or_default();
         Self {
             as_vdbench: base.starts_with("vdbench"),
+            name: name.into(),
+            words: Vec::new(),
             program: env::current_exe().unwrap_or_else(|_| PathBuf::from(name)),
             directory: env::current_dir().unwrap_or_else(|_| PathBuf::from(".")),
             temporary: env::temp_dir(),

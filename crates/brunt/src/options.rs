@@ -65,6 +65,8 @@ pub enum Id {
     Strict,
     /// `--message-format`
     MessageFormat,
+    /// `--detach`
+    Detach,
     /// `--help`
     Help,
     /// `--version`
@@ -131,6 +133,12 @@ pub const TABLE: &[Row] = &[
         &["--message-format"],
         Takes::Value("FORMAT"),
         "problems of parameter files as text [human] or as one JSON object a line [json]",
+    ),
+    row(
+        Id::Detach,
+        &["--detach"],
+        Takes::Nothing,
+        "go on in the background once the first run has started; `brunt attach DIR` shows it",
     ),
     row(Id::Help, &["--help", "-h"], Takes::Nothing, "print this help"),
     row(Id::Version, &["--version"], Takes::Nothing, "print the version"),
@@ -199,6 +207,12 @@ pub const SUBCOMMANDS: &[Subcommand] = &[
         takes: "[--host [USER@]SYSTEM]… [-f FILE…] …",
         help: "the disks of this machine or of hosts as SD lines, with what they are and who uses them",
         words: Words::Files(&["--host", "-f", "-p", "--match", "--json"]),
+    },
+    Subcommand {
+        name: "attach",
+        takes: "DIR [--stop]",
+        help: "an execution of this output directory, while it goes on or later; --stop ends it as Ctrl-C does",
+        words: Words::Files(&["--stop"]),
     },
     Subcommand {
         name: "completions",

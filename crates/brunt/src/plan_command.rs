@@ -21,6 +21,7 @@ use brunt_worker::inspect::{self, HostAnswer, Roots};
 use crate::arguments::{self, Arguments};
 use crate::diagnostics::{self, Shower};
 use crate::exit;
+use crate::files::Files;
 use crate::invocation::Invocation;
 use crate::prepare::{self, Prepared};
 
@@ -47,7 +48,7 @@ pub fn run(invocation: &Invocation, words: &[OsString]) -> i32 {
 fn prepared(invocation: &Invocation, arguments: &Arguments) -> Result<Prepared, i32> {
     let files = prepare::files(arguments, invocation).map_err(|e| complain(&e.text, exit::USAGE))?;
     let seed = arguments.seed.unwrap_or_default();
-    prepare::plan(files, arguments, invocation.as_vdbench, seed, &mut to_stderr).map_err(|_| exit::PARAMETERS)
+    prepare::plan(files, &Files, arguments, invocation.as_vdbench, seed, &mut to_stderr).map_err(|_| exit::PARAMETERS)
 }
 
 fn show(arguments: &Arguments, Prepared { plan, sources }: Prepared, json: bool) -> i32 {

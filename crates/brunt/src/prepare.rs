@@ -2,14 +2,13 @@
 
 use brunt_event::Event;
 use brunt_parm::ast::Repeat;
-use brunt_parm::{Diag, Input, Severity, SourceMap};
+use brunt_parm::{Diag, Input, Reader, Severity, SourceMap};
 use brunt_plan::plan::Plan;
 use brunt_plan::{ForcedFormat, Options};
 
 use crate::arguments::{Arguments, Layout, LoopFor};
 use crate::demo;
 use crate::diagnostics::Shower;
-use crate::files::Files;
 use crate::invocation::Invocation;
 
 /// A plan and the texts that its places are in.
@@ -56,6 +55,7 @@ pub fn files(arguments: &Arguments, invocation: &Invocation) -> Result<Vec<Strin
 /// The parameter files have errors (or warnings, with `--strict`).
 pub fn plan(
     files: Vec<String>,
+    reader: &dyn Reader,
     arguments: &Arguments,
     as_vdbench: bool,
     seed: u64,
@@ -67,7 +67,7 @@ pub fn plan(
         rd_extra: arguments.rd_extra.clone(),
         lax_substitution: arguments.debug.contains(&98),
     };
-    let mut parsed = brunt_parm::parse(&input, &Files);
+    let mut parsed = brunt_parm::parse(&input, reader);
     emit(Event::ParmEcho { lines: std::mem::take(&mut parsed.echo) });
     emit(Event::ParmScan { lines: std::mem::take(&mut parsed.scan) });
     let parse_failed = parsed.diags.iter().any(|d| d.severity == Severity::Error);

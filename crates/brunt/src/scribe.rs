@@ -21,6 +21,11 @@ impl Scribe {
         Self { reporter: Reporter::new(), directory, chunks: Vec::new(), console, error: None }
     }
 
+    /// Goes on with reports that are written up to here.
+    pub fn going_on(directory: Directory, reporter: Reporter, console: Console) -> Self {
+        Self { reporter, ..Self::new(directory, console) }
+    }
+
     /// Takes one event. The console has its lines first: people wait there.
     pub fn write(&mut self, record: &Record) {
         self.chunks.clear();

@@ -8,14 +8,14 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use brunt_event::{Event, Record};
-use brunt_report::Directory;
+use brunt_report::{Directory, Reporter};
 use brunt_worker::control::come_first;
 
 use crate::console::Console;
 use crate::scribe::Scribe;
 use crate::signals::Interrupted;
 
-/// How long a console that takes nothing is waited for after a signal.
+/// How long a console that takes nothing is waited for after a signal, and a disk between runs.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// So many events may wait for the files. A slow disk holds up no run; one that hangs does at last, before memory is full.
 const WAITING: usize = 1024;
@@ -41,9 +41,17 @@ impl Session {
     /// # Errors
     /// A thread cannot be made.
     pub fn new(directory: Directory) -> io::Result<Self> {
+        Self::going_on(directory, Reporter::new())
+    }
+
+    /// A session that goes on with reports that are written up to here.
+    ///
+    /// # Errors
+    /// A thread cannot be made.
+    pub fn going_on(directory: Directory, reporter: Reporter) -> io::Result<Self> {
         let path = directory.path().to_owned();
         let (messages, waiting) = sync_channel(WAITING);
-        let scribe = Scribe::new(directory, Console::new()?);
+        let scribe = Scribe::going_on(directory, reporter, Console::new()?);
         let thread = thread::Builder::new().name("reports".to_owned()).spawn(move || write_all(scribe, &waiting))?;
         Ok(Self { directory: path, messages, thread })
     }
@@ -66,6 +74,13 @@ impl Session {
         let _ = self.messages.send(Message::Flush(answer));
         let gone = |_| Some("the thread that writes them ended; this is a defect of the program".to_owned());
         answered.recv().unwrap_or_else(gone)
+    }
+
+    /// Waits until all events so far are with the system, but not for ever: for a disk that hangs nobody waits.
+    pub fn settle(&self) {
+        let (answer, answered) = sync_channel(1);
+        let _ = self.messages.send(Message::Flush(answer));
+        let _ = answered.recv_timeout(PATIENCE);
     }
 
     /// Waits for the files, and for the console, but not for long once a signal has asked for the end.

@@ -1,7 +1,6 @@
 //! The signals that end an execution in order. They are watched by a thread of their own for as long as the process lives,
 //! so that nothing the rest waits for keeps an answer from coming.
 
-use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
@@ -11,8 +10,8 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-/// Interrupt, termination, and the end of the terminal.
-const SIGNALS: [SignalKind; 3] = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
+/// Interrupt and termination.
+const SIGNALS: [SignalKind; 2] = [SignalKind::interrupt(), SignalKind::terminate()];
 
 /// Whether a signal has come.
 #[derive(Debug, Clone, Default)]
@@ -39,13 +38,8 @@ pub fn watch(control: mpsc::Sender<Control>) -> Interrupted {
 }
 
 async fn listen(control: mpsc::Sender<Control>, seen: Interrupted) {
-    let ignored = ignored_signals(&fs::read_to_string("/proc/self/status").unwrap_or_default());
     let mut listeners = JoinSet::new();
     for kind in SIGNALS {
-        // `nohup brunt … &`: whoever started us wants us to outlive the terminal.
-        if kind == SignalKind::hangup() && ignored & 1 << (kind.as_raw_value() - 1) != 0 {
-            continue;
-        }
         let Ok(mut arrivals) = signal(kind) else { continue };
         let (control, seen) = (control.clone(), seen.clone());
         listeners.spawn(async move {
@@ -56,24 +50,9 @@ async fn listen(control: mpsc::Sender<Control>, seen: Interrupted) {
             }
         });
     }
+    // The end of the terminal is not the end of the run: `brunt attach` shows it again.
+    let _hangup = signal(SignalKind::hangup());
     // A report beyond `ulimit -f`: the write fails, which is told, in place of the process.
     let _too_large = signal(SignalKind::from_raw(nix::sys::signal::Signal::SIGXFSZ as i32));
     while listeners.join_next().await.is_some() {}
-}
-
-/// The signals that were ignored when this process was started, signal n as bit n − 1, from its `/proc/self/status`.
-fn ignored_signals(status: &str) -> u64 {
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ignored_signals_are_read_from_the_mask() {
-        assert_eq!(ignored_signals("Name:\tx\nSigIgn:\t0000000000000001\nSigCgt:\t0\n"), 1);
-        assert_eq!(ignored_signals("Name:\tx\n"), 0);
-    }
 }

@@ -87,6 +87,24 @@ fn strangers_do_not_stop_a_run() {
 }
 
 #[test]
+fn a_master_that_is_killed_is_followed_by_another() {
+    let lab = Lab::new();
+    let mut run = lab.start_run(6);
+    run.wait_for_rows(2);
+    run.kill();
+    let (status, text, events) = lab.attach();
+    assert_eq!(status, Some(0), "{text}");
+    assert!(text.contains("note: the master was killed; process "), "{text}");
+    for interval in 1..=6 {
+        assert_eq!(events.matches(&format!("\"run\":0,\"interval\":{interval},")).count(), 1, "{events}");
+    }
+    // The agent is free again.
+    let (status, text) = lab.short_run();
+    assert_eq!(status, Some(0), "{text}");
+    lab.end();
+}
+
+#[test]
 fn what_is_missing_is_told_with_its_cure() {
     let lab = Lab::new();
     let none = tempfile::tempdir().unwrap();

@@ -3,20 +3,20 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 /// Starts a run of so many seconds, waits for its first interval, sends a signal and waits for the end: status and
 /// what the console said after the signal.
-fn run(seconds: u32, before: &str, signal: Signal) -> (Option<i32>, String) {
+fn run(seconds: u32, signal: Signal) -> (Option<i32>, String) {
     let folder = tempfile::tempdir().unwrap();
     let text = format!("sd=sd1,lun=sim:a\nrd=r,sd=sd1,iorate=100,elapsed={seconds},interval=1\n");
     std::fs::write(folder.path().join("p"), text).unwrap();
-    let script = format!("{before} exec '{}' -f p", env!("CARGO_BIN_EXE_brunt"));
-    let mut shell = Command::new("/bin/sh");
-    let shell = shell.args(["-c", &script]).current_dir(folder.path()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut child: Child = shell.spawn().unwrap();
+    let mut brunt = Command::new(env!("CARGO_BIN_EXE_brunt"));
+    let brunt = brunt.args(["-f", "p"]).current_dir(folder.path()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child: Child = brunt.spawn().unwrap();
     let mut console = BufReader::new(child.stdout.take().unwrap());
     let mut line = String::new();
     while !line.contains("           1 ") {
@@ -31,22 +31,59 @@ fn run(seconds: u32, before: &str, signal: Signal) -> (Option<i32>, String) {
 
 #[test]
 fn signals_end_a_run_with_their_statuses() {
-    let named = [
-        (Signal::SIGHUP, 129, "SIGHUP received"),
-        (Signal::SIGINT, 130, "CTRL-C requested"),
-        (Signal::SIGTERM, 143, "SIGTERM received"),
-    ];
+    let named = [(Signal::SIGINT, 130, "CTRL-C requested"), (Signal::SIGTERM, 143, "SIGTERM received")];
     for (signal, status, words) in named {
-        let (ended, console) = run(3600, "", signal);
+        let (ended, console) = run(3600, signal);
         assert_eq!(ended, Some(status), "{signal}");
         assert!(console.contains(&format!("{words}. Vdbench terminating")), "{console}");
     }
 }
 
+/// I/O does not come back: the first Ctrl-C waits for it, the second leaves; the agent goes at once, not with its lease.
 #[test]
-fn a_hangup_that_was_ignored_from_the_start_is_ignored() {
-    // What nohup does.
-    let (ended, console) = run(2, "trap '' HUP;", Signal::SIGHUP);
+fn a_second_interrupt_leaves_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "misc=(sim.a.hit=600s,lease=120)\nsd=sd1,lun=sim:a,threads=3\nwd=wd1,sd=sd1,rdpct=100\n\
+                rd=r,wd=wd1,iorate=max,elapsed=3600,interval=1\n";
+    std::fs::write(folder.path().join("p"), text).unwrap();
+    let mut brunt = Command::new(env!("CARGO_BIN_EXE_brunt"));
+    let brunt = brunt.args(["-f", "p", "-o", "out"]).current_dir(folder.path());
+    let mut child = brunt.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut console = BufReader::new(child.stdout.take().unwrap());
+    let mut read_to = |wanted: &str| {
+        let mut line = String::new();
+        while !line.contains(wanted) {
+            line.clear();
+            assert_ne!(console.read_line(&mut line).unwrap(), 0, "{wanted}");
+        }
+    };
+    let interrupt = || kill(Pid::from_raw(i32::try_from(child.id()).unwrap()), Signal::SIGINT).unwrap();
+    read_to("           1 ");
+    let events = std::fs::read_to_string(folder.path().join("out/events.ndjson")).unwrap();
+    let agent = events.split_once("\"worker_connected\",\"worker\":0,\"pid\":").unwrap().1.split_once(',').unwrap().0;
+    let agent = Pid::from_raw(agent.parse().unwrap());
+    interrupt();
+    read_to("Waiting for 3 outstanding i/o; 2 seconds since the end of the run");
+    let from = Instant::now();
+    interrupt();
+    read_to("CTRL-C requested. Vdbench terminating");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(from.elapsed() < Duration::from_secs(10), "{:?}", from.elapsed());
+    while kill(agent, None).is_ok() {
+        assert!(from.elapsed() < Duration::from_secs(30), "the agent is left");
+        std::thread::yield_now();
+    }
+    let events = std::fs::read_to_string(folder.path().join("out/events.ndjson")).unwrap();
+    assert!(
+        events.contains("\"end\":\"signal\"") && events.ends_with("\"status\":130,\"complete\":false}}\n"),
+        "{events}"
+    );
+}
+
+/// The terminal is gone, or the connection to it.
+#[test]
+fn a_hangup_ends_nothing() {
+    let (ended, console) = run(2, Signal::SIGHUP);
     assert_eq!(ended, Some(0), "{console}");
     assert!(console.contains("avg_2-2"), "{console}");
 }

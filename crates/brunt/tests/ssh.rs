@@ -262,3 +262,34 @@ fn an_installed_program_of_another_build_is_named() {
     assert!(said.contains(&told), "{said}");
     assert_eq!(said.matches("another build").count(), 1, "{said}");
 }
+
+/// The run goes on over new connections, and with nothing missing.
+#[test]
+fn a_master_that_is_killed_is_followed_by_another() {
+    let Some(sshd) = Sshd::start("") else { return };
+    let file = "hd=one,shell=ssh,system=hosta\nhd=two,shell=ssh,system=hosta\nsd=sd1,lun=sim:a\n\
+                rd=r,sd=sd1,iorate=100,elapsed=8,interval=1\n";
+    std::fs::write(sshd.path("job.parm"), file).unwrap();
+    let brunt = |words: &[&str]| {
+        let mut command = Command::new(BRUNT);
+        command.env("BRUNT_SSH", sshd.client()).current_dir(sshd.path("")).args(words).output().unwrap()
+    };
+    let begun = brunt(&["-f", "job.parm", "-o", "out", "--detach"]);
+    assert!(begun.status.success(), "{}{}", String::from_utf8_lossy(&begun.stdout), sshd.log());
+    let events = || std::fs::read_to_string(sshd.path("out/events.ndjson")).unwrap();
+    while !events().contains("\"interval\":2,") {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let pid = events().split_once("\"pid\":").unwrap().1.split_once(',').unwrap().0.parse().unwrap();
+    nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGKILL).unwrap();
+    let done = brunt(&["attach", "out"]);
+    let said = format!("{}{}", String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+    assert_eq!(done.status.code(), Some(0), "{said}\n{}", sshd.log());
+    assert!(said.contains("note: the master was killed; process "), "{said}");
+    let events = events();
+    for interval in 1..=8 {
+        assert_eq!(events.matches(&format!("\"run\":0,\"interval\":{interval},")).count(), 1, "{said}");
+    }
+    assert!(events.contains("\"end\":\"elapsed\",\"complete\":true"), "{said}");
+    assert!(!events.contains("\"missing_workers\":1"), "{said}");
+}

@@ -61,6 +61,8 @@ impl LocalDial {
             Ok(started) => Ok(Dialed { channel: started.channel, carrier: Some(started.child) }),
             Err(error) => match self.end() {
                 Some(how) => Err(DialError::Never(format!("the agent has ended ({how})"))),
+                // Another process began it: what is not there will not come.
+                None if self.watched().is_none() => Err(dial_error(error)),
                 None => Err(DialError::NotNow(error.to_string())),
             },
         }

@@ -22,6 +22,8 @@ pub(crate) struct RunReport {
 
 impl<L: HostLink> Run<'_, '_, L> {
     pub(super) fn finish(mut self) -> RunReport {
+        self.recall_all();
+        self.judge_end();
         let end = self.end.unwrap_or(RunEnd::Elapsed);
         let orderly = is_complete(end);
         if orderly {

@@ -14,6 +14,7 @@ impl<L: HostLink> Run<'_, '_, L> {
     /// Sends out the intervals that are complete.
     pub(super) async fn advance(&mut self) {
         while let Some(interval) = self.merger.next_complete() {
+            let interval = self.recall(interval);
             let next = interval.number + 1;
             self.interval_done(interval).await;
             if self.lockstep && self.merger.last().is_none_or(|last| next <= last) {

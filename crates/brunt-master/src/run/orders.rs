@@ -39,8 +39,22 @@ impl<L: HostLink> Run<'_, '_, L> {
         self.orders.stop = Some(after);
         let ahead = after.map_or(0, |n| n.saturating_sub(self.merger.completed()));
         self.drain.begin(ahead.saturating_mul(self.interval));
-        let hosts = self.reachable(&self.unfinished_hosts());
-        self.send_stop(&hosts, after).await;
+        let waited_for = self.unfinished_hosts();
+        self.say_who_is_waited_for(&waited_for);
+        self.send_stop(&self.reachable(&waited_for), after).await;
+    }
+
+    /// An end that does not come at once must not look like one that was not heard.
+    fn say_who_is_waited_for(&mut self, hosts: &[usize]) {
+        let away = hosts.iter().filter(|h| self.session.is_away(**h));
+        let away: Vec<&str> = away.map(|h| self.session.layout.host_label(*h)).collect();
+        if !away.is_empty() {
+            let text = format!(
+                "the end waits for host={}, until it is back or its lease is over; Ctrl-C then leaves at once",
+                away.join(",")
+            );
+            self.session.notice(false, "end-waits", text);
+        }
     }
 
     /// Tells a host to end of which nothing is wanted any more.

@@ -52,7 +52,7 @@ impl Dealt<'_> {
         self.deal.shares.iter().flatten()
     }
 
-    fn hosts(&self) -> Vec<usize> {
+    pub(super) fn hosts(&self) -> Vec<usize> {
         let with_work = |(_, shares): &(usize, &Vec<Option<WorkerShare>>)| shares.iter().any(Option::is_some);
         self.deal.shares.iter().enumerate().filter(with_work).map(|(h, _)| h).collect()
     }
@@ -137,7 +137,7 @@ impl<'s, L: HostLink> Session<'s, L> {
     }
 
     /// Time from the call to the common start: long enough for the way to the farthest host.
-    async fn start_delay(&mut self, hosts: &[usize]) -> Result<Duration, Halt> {
+    pub(super) async fn start_delay(&mut self, hosts: &[usize]) -> Result<Duration, Halt> {
         let fleet = self.fleet;
         let measures = hosts.iter().filter_map(|h| Some((*h, fleet.hosts.get(*h)?.link.measure()))).collect();
         let trips = self.call(measures).await?;
@@ -198,7 +198,7 @@ impl<'s, L: HostLink> Session<'s, L> {
         Ok(lost.into_iter().map(|w| w as u32).collect())
     }
 
-    fn running<'r>(
+    pub(super) fn running<'r>(
         &'r mut self,
         common: &'r Common<'r>,
         dealt: &Dealt<'_>,
@@ -238,6 +238,9 @@ impl<'s, L: HostLink> Session<'s, L> {
             last_whole: 0,
             laggards: Laggards::default(),
             start_skew_ns: Vec::new(),
+            taken_up: false,
+            past: BTreeMap::new(),
+            lacks_times: false,
             session: self,
         }
     }

@@ -9,6 +9,7 @@ use brunt_proto::{WireError, v1};
 use tokio::time::{Instant, timeout};
 
 use super::Link;
+use super::rejoin::facts;
 use super::shared::millis;
 use super::talk::{Answer, Line, Talk};
 use crate::link::{HookResult, HostFacts, HostHello, HostLink, LinkError};
@@ -54,24 +55,21 @@ impl<L: Line> HostLink for Link<L> {
             async move { talk.inspect(request).await }
         });
         let reply = reply.await?;
-        let luns = reply.luns.into_iter().map(TryInto::try_into).collect::<Result<Vec<_>, WireError>>();
-        let luns = luns.map_err(|error| self.garbled(&error))?;
-        if luns.len() != wanted {
+        self.keepsake.facts(&reply);
+        let facts = facts(reply).map_err(|error| self.garbled(&error))?;
+        if facts.luns.len() != wanted {
             let reason = "there must be one for each query";
             return Err(self.garbled(&WireError::Invalid { message: "InspectReply", field: "luns", reason }));
         }
-        let engines = reply.engines.map(Into::into).unwrap_or_default();
-        let own_error = reply.own_error.map(Into::into);
-        Ok(HostFacts { luns, inventory: reply.inventory, engines, own_error, machine: reply.machine })
+        Ok(facts)
     }
 
     async fn prepare(&self, shares: Vec<Option<WorkerShare>>) -> Result<(), LinkError> {
-        let terms = self.shared.terms;
-        let writes = shares.iter().flatten().flat_map(|share| &share.targets).any(|target| target.write);
-        let lease = if writes { terms.writing } else { terms.reading };
-        if let Some(share) = shares.iter().flatten().next() {
-            self.run.store(share.run_id, Relaxed);
-        }
+        let lease = self.note_run(&shares);
+        // Of runs that are over nothing is asked for again.
+        self.shared.confirm_all();
+        let taken = self.shared.confirmed();
+        self.call(|talk| async move { talk.ping(v1::PingRequest { taken }).await }).await?;
         let slot = |share: Option<WorkerShare>| v1::WorkerSlot { share: share.map(Into::into), placement: None };
         let workers = shares.into_iter().map(slot).collect();
         let request = v1::PrepareRequest { workers, witness: true, lease_ms: millis(lease) };
@@ -82,6 +80,15 @@ impl<L: Line> HostLink for Link<L> {
         prepared.await?;
         self.shared.set_lease(lease);
         Ok(())
+    }
+
+    async fn rejoin(&self) -> Result<(), LinkError> {
+        self.join().await
+    }
+
+    fn take_up(&self, shares: &[Option<WorkerShare>]) {
+        let lease = self.note_run(shares);
+        self.shared.set_lease(lease);
     }
 
     async fn measure(&self) -> Result<Duration, LinkError> {

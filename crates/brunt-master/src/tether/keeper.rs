@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use brunt_proto::{CallError, Report, v1};
+use brunt_proto::{CallError, Report, keep, v1};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
@@ -186,7 +186,7 @@ async fn carry<L: Line>(
             Err(error) => return Break::Broken(format!("does not answer any more ({})", words(error))),
         };
         shared.hear();
-        let (seq, taken) = (message.seq, shared.taken());
+        let (seq, taken, bytes) = (message.seq, shared.taken(), keep::size(&message));
         // Zero: worker processes of older agents number nothing.
         if seq != 0 && seq <= taken {
             continue;
@@ -197,14 +197,14 @@ async fn carry<L: Line>(
             Ok((_, Report::Devices(devices))) => LinkEvent::Devices(devices),
             Err(error) => return Break::Unwanted(format!("sent what cannot be understood: {error}")),
         };
-        let gap = (seq > taken + 1).then(|| LinkEvent::Gap { messages: seq - taken - 1 });
+        let gap = (seq > taken + 1 && !shared.had_before()).then(|| LinkEvent::Gap { messages: seq - taken - 1 });
         for event in gap.into_iter().chain([event]) {
             if events.send((shared.host, event)).await.is_err() {
                 return Break::Unwanted("is not wanted any more".to_owned());
             }
         }
         if seq != 0 {
-            shared.take(seq);
+            shared.take(seq, bytes);
         }
     }
 }
@@ -224,7 +224,7 @@ async fn look_after<L: Line>(
     loop {
         sleep(PING_EVERY).await;
         let (sent, sent_ms) = (Instant::now(), now_ms());
-        match timeout(patience, talk.ping(v1::PingRequest { taken: shared.taken() })).await {
+        match timeout(patience, talk.ping(v1::PingRequest { taken: shared.confirmed() })).await {
             Ok(Ok(reply)) => {
                 shared.hear();
                 let half = i64::try_from(sent.elapsed().as_millis()).unwrap_or(i64::MAX) / 2;

@@ -20,9 +20,9 @@ const DIAL_LIMIT: Duration = Duration::from_secs(20);
 /// Time for the answer to its greeting: an agent that hangs gives none.
 const HELLO_LIMIT: Duration = Duration::from_secs(5);
 /// Pause behind the first try that failed, doubled for each one.
-const FIRST_PAUSE: Duration = Duration::from_millis(200);
+pub(super) const FIRST_PAUSE: Duration = Duration::from_millis(200);
 /// The longest pause.
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 impl<L: Line> Keeper<L> {
     /// Dials until the agent is there again or its lease is over.
@@ -92,7 +92,7 @@ impl<L: Line> Keeper<L> {
     }
 
     /// One try.
-    async fn attempt(&self) -> Result<(L::Talk, ReportsOf<L>), DialError> {
+    pub(super) async fn attempt(&self) -> Result<(L::Talk, ReportsOf<L>), DialError> {
         let shared = &self.shared;
         let not_now = |text: &str| DialError::NotNow(format!("{}: {text}", shared.line.name()));
         let dialing = shared.line.open(Purpose::Attach { token: shared.token().to_owned() });

@@ -1,5 +1,6 @@
 //! What a link and the task that keeps its connection know of each other.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -10,6 +11,17 @@ use tokio::time::Instant;
 
 use super::talk::Line;
 use super::{Crew, Terms};
+
+/// Bytes of messages that an agent is left with: half of what it has room for. Whoever takes the execution over gets them
+/// again.
+const LEFT: usize = 32 << 20;
+
+/// Messages that were handed over and are not confirmed.
+#[derive(Debug, Default)]
+struct Left {
+    messages: VecDeque<(u64, usize)>,
+    bytes: usize,
+}
 
 /// The connection as it is.
 pub(super) enum State<T> {
@@ -42,6 +54,11 @@ pub(super) struct Shared<L: Line> {
     lease_ms: AtomicU64,
     /// The last message of the event stream that was handed over.
     taken: AtomicU64,
+    /// The last message that the agent need not keep.
+    confirmed: AtomicU64,
+    left: Mutex<Left>,
+    /// Another master began the session.
+    inherited: AtomicBool,
     heard: Mutex<Instant>,
     /// The end of the agent is wanted.
     pub(super) ending: AtomicBool,
@@ -64,6 +81,9 @@ impl<L: Line> Shared<L> {
             token: OnceLock::new(),
             lease_ms: AtomicU64::new(millis(terms.reading)),
             taken: AtomicU64::new(0),
+            confirmed: AtomicU64::new(0),
+            left: Mutex::default(),
+            inherited: AtomicBool::new(false),
             heard: Mutex::new(Instant::now()),
             ending: AtomicBool::new(false),
             ended: AtomicBool::new(false),
@@ -113,8 +133,40 @@ impl<L: Line> Shared<L> {
         self.taken.load(Relaxed)
     }
 
-    pub(super) fn take(&self, seq: u64) {
+    /// A message of so many bytes was handed over.
+    pub(super) fn take(&self, seq: u64, bytes: usize) {
         self.taken.store(seq, Relaxed);
+        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        left.messages.push_back((seq, bytes));
+        left.bytes += bytes;
+        while left.bytes > LEFT
+            && let Some((seq, bytes)) = left.messages.pop_front()
+        {
+            left.bytes -= bytes;
+            self.confirmed.store(seq, Relaxed);
+        }
+    }
+
+    /// Nobody will ask for what was handed over so far.
+    pub(super) fn confirm_all(&self) {
+        *self.left.lock().unwrap_or_else(PoisonError::into_inner) = Left::default();
+        self.confirmed.store(self.taken(), Relaxed);
+    }
+
+    /// The last message that the agent need not keep.
+    pub(super) fn confirmed(&self) -> u64 {
+        self.confirmed.load(Relaxed)
+    }
+
+    /// Goes on with the session of another master.
+    pub(super) fn inherit(&self, token: String) {
+        self.inherited.store(true, Relaxed);
+        self.begin(token);
+    }
+
+    /// Whether messages are missing before the first one that came: the last master had them.
+    pub(super) fn had_before(&self) -> bool {
+        self.inherited.load(Relaxed) && self.taken() == 0
     }
 
     /// Something came from the agent.

@@ -10,6 +10,8 @@ use super::talk::{Answer, Reports};
 use super::*;
 use crate::link::HostLink;
 
+mod rejoin;
+
 type Message = Answer<Option<v1::WorkerMessage>>;
 
 /// What happens at a dial.
@@ -24,9 +26,18 @@ struct World {
     openings: Mutex<VecDeque<Opening>>,
     /// What was called, with the number of the connection.
     calls: Mutex<Vec<String>>,
+    /// How long the next pings and starts take.
+    trips: Mutex<VecDeque<Duration>>,
+    /// What the last ping confirmed.
+    confirmed: Mutex<u64>,
 }
 
 impl World {
+    async fn trip(&self) {
+        let trip = self.trips.lock().unwrap().pop_front();
+        sleep(trip.unwrap_or_default()).await;
+    }
+
     fn called(&self, what: String) {
         self.calls.lock().unwrap().push(what);
     }
@@ -165,7 +176,11 @@ impl Talk for FakeTalk {
         self.answer(format!("hello {:?}", request.token), reply).await
     }
 
-    async fn ping(&self, _: v1::PingRequest) -> Answer<v1::PingReply> {
+    async fn ping(&self, request: v1::PingRequest) -> Answer<v1::PingReply> {
+        self.world.trip().await;
+        if request.taken > 0 {
+            *self.world.confirmed.lock().unwrap() = request.taken;
+        }
         let wall_ms = *self.wall_ms.borrow();
         self.answer("ping".into(), v1::PingReply { wall_ms }).await
     }
@@ -179,6 +194,7 @@ impl Talk for FakeTalk {
     }
 
     async fn start(&self, request: v1::StartRequest) -> Answer<v1::StartReply> {
+        self.world.trip().await;
         self.answer(format!("start {:?}", request.when), v1::StartReply {}).await
     }
 

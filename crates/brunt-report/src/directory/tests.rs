@@ -21,6 +21,16 @@ fn missing_directories_are_made() {
     let directory = open(&path);
     assert!(directory.created());
     assert_eq!(directory.path(), fs::canonicalize(&path).unwrap());
+    // It is that of one execution at a time.
+    assert_eq!(is_held(&path).unwrap(), Some(true));
+    let second = Directory::open(path.to_str().unwrap(), AT, "").unwrap_err().to_string();
+    assert!(
+        second.ends_with(
+            "is that of an execution that still goes on; give another one, or look there with `brunt attach`"
+        )
+    );
+    drop(directory);
+    assert_eq!(is_held(&path).unwrap(), Some(false));
     assert!(!open(&path).created());
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o777);
 }
@@ -104,6 +114,23 @@ fn pieces_are_appended_and_replaced() {
     assert_eq!(fs::read_to_string(temp.path().join("a.html")).unwrap(), "1\n2\n");
     assert_eq!(fs::read_to_string(temp.path().join("b.html")).unwrap(), "second\n");
     assert_eq!(fs::read_dir(temp.path()).unwrap().count(), 3, "and {EVENTS}");
+}
+
+#[test]
+fn events_stay_when_a_directory_is_opened_again_and_reports_are_written_anew() {
+    let temp = tempfile::tempdir().unwrap();
+    fs::write(temp.path().join(EVENTS), format!("1\n{}\nhalf", "2".repeat(200_000))).unwrap();
+    fs::write(temp.path().join("a.html"), "old\n").unwrap();
+    let mut directory = Directory::reopen(temp.path()).unwrap();
+    directory.write(&[file(EVENTS, "3\n"), file("a.html", "new\n")]).unwrap();
+    let events = fs::read_to_string(temp.path().join(EVENTS)).unwrap();
+    assert_eq!(events, format!("1\n{}\n3\n", "2".repeat(200_000)));
+    assert_eq!(fs::read_to_string(temp.path().join("a.html")).unwrap(), "new\n");
+    assert!(matches!(Directory::reopen(temp.path()), Err(OutputError::InUse { .. })));
+    drop(directory);
+    fs::write(temp.path().join(EVENTS), "x".repeat(100_000)).unwrap();
+    Directory::reopen(temp.path()).unwrap();
+    assert_eq!(fs::metadata(temp.path().join(EVENTS)).unwrap().len(), 0);
 }
 
 #[test]

@@ -7,7 +7,9 @@ use brunt_stats::Times;
 
 use super::Execution;
 use crate::chunk::Sink;
+use crate::context::Context;
 use crate::message::{self, ALL, CONSOLE, LOG};
+use crate::number::fixed;
 use crate::rows::Rows;
 use crate::run::Run;
 use crate::tally::Scope;
@@ -105,6 +107,9 @@ impl Execution {
             }
         }
         self.latencies(&run, ended, at_ms, sink);
+        if let Some(line) = start_skew(&self.context, &run, ended) {
+            self.say(sink, at_ms, LOG, &line);
+        }
         self.run = Some(run);
     }
 
@@ -169,4 +174,16 @@ impl Execution {
             lines.iter().for_each(|line| self.say(sink, at_ms, to, line));
         }
     }
+}
+
+/// How far the start of each host may be off, where there are several.
+fn start_skew(context: &Context, run: &Run, ended: &RunEnded) -> Option<String> {
+    let known = ended.start_skew_ns.iter().enumerate().filter_map(|(host, skew)| Some((host, (*skew)?)));
+    let of_host = |(host, ns): (usize, u64)| {
+        let ms = fixed(ns as f64 / 1e6, 3);
+        format!("host={} {ms} ms", context.host(host as u32))
+    };
+    let hosts: Vec<String> = known.map(of_host).collect();
+    let name = &run.started.plan.name;
+    (!hosts.is_empty()).then(|| format!("rd={name}: off the common start by at most: {}", hosts.join(", ")))
 }

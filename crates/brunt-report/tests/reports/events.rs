@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use brunt_event::{
-    AbortCause, AnchorSize, Compared, Compat, Difference, EndScope, EngineChoice, Event, FilesRate, HookDestination,
-    IoFailed, Limit, NoticeLevel, PlannedRun, RateText, Record, RunEnd, RunWorkload, Witnessed, WitnessedDevice,
+    AbortCause, AnchorSize, Birth, Compared, Compat, Difference, EndScope, EngineChoice, Event, FilesRate,
+    HookDestination, IoFailed, Limit, NoticeLevel, PlannedRun, RateText, Record, RunEnd, RunWorkload, Witnessed,
+    WitnessedDevice,
 };
 use brunt_stats::{OwnError, Spread};
 use serde_json::Value;
@@ -96,6 +97,10 @@ fn messages() -> Vec<Event> {
         Event::Diagnostic { text: text(), fatal: true },
         Event::Interrupted { signal: 15 },
         Event::WorkerLost { worker: 0, text: text() },
+        Event::TakenOver {
+            pid: 4713,
+            birth: Some(Birth { ticks: 816, boot: "b007".to_owned(), host: "db7".to_owned() }),
+        },
         Event::Aborted { cause: AbortCause::Stuck, text: text(), io_errors: 2 },
     ]
 }
@@ -233,6 +238,7 @@ fn the_page_has_every_reason() {
         AbortCause::IoErrorLimit,
         AbortCause::IoErrors,
         AbortCause::WorkerLost,
+        AbortCause::MasterLost,
         AbortCause::Hook,
         AbortCause::Stuck,
         AbortCause::Skew,

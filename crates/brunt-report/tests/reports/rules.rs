@@ -69,6 +69,24 @@ fn the_version_is_the_third_word_of_its_line() {
 }
 
 #[test]
+fn the_log_says_how_far_hosts_may_be_off_the_common_start() {
+    let run = planned_run("rd1", &[]);
+    let hosts = [("one", 1), ("two", 1), ("idle", 1)];
+    let mut stream = Stream::new(Compat::V50407, planned(&hosts, &["sd1"], &["wd1"], std::slice::from_ref(&run)));
+    stream.set_up();
+    stream.run(&run, 1, &[second(), second()]);
+    for record in &mut stream.records {
+        if let Event::RunEnded(ended) = &mut record.event {
+            ended.start_skew_ns = vec![Some(34_500), Some(1_250_000), None];
+        }
+    }
+    let out = output(&stream.close(0));
+    let line = "rd=rd1: off the common start by at most: host=one 0.035 ms, host=two 1.250 ms";
+    assert!(out.file("logfile.html").contains(line), "{}", out.file("logfile.html"));
+    assert!(!out.console.contains("off the common start"));
+}
+
+#[test]
 fn titles_are_repeated_before_intervals_1_31_61() {
     let out = simple(Compat::V50407, &[planned_run("rd1", &[])], 61);
     for text in [&out.console, out.file("summary.html"), out.file("sd1.html"), out.file("localhost-0.html")] {

@@ -195,6 +195,7 @@ pub fn opened(compat: Compat) -> Opened {
         zone: String::new(),
         seed: 7,
         pid: 4711,
+        birth: Some(brunt_event::Birth { ticks: 815, boot: "b007".to_owned(), host: "db7".to_owned() }),
     }
 }
 

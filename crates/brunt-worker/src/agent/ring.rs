@@ -129,9 +129,9 @@ impl Ring {
         }
     }
 
-    /// A new stream begins behind number `after`. When messages behind it are gone, a warning says so.
+    /// A new stream begins behind number `after`. When messages behind it are gone, a warning says so. What is before it
+    /// and not confirmed stays: another master may ask for it.
     pub fn rewind(&mut self, after: u64) {
-        self.taken(after);
         self.sent = after;
         if self.forgotten > after {
             let count = self.forgotten - after;
@@ -282,6 +282,11 @@ mod tests {
         ring.rewind(3);
         let again: Vec<u64> = all(&mut ring, 3).iter().map(|m| m.seq).collect();
         assert_eq!(again, [4, 5]);
+        // Whoever has more than was confirmed leaves the rest to another master.
+        ring.rewind(4);
+        assert_eq!(all(&mut ring, 4).len(), 1);
+        ring.rewind(0);
+        assert_eq!(all(&mut ring, 0).iter().map(|m| m.seq).collect::<Vec<_>>(), [4, 5]);
         ring.taken(5);
         assert_eq!((ring.bytes(), ring.last()), (0, 5));
     }

@@ -91,7 +91,7 @@ fn a_connection_that_breaks_at_any_call_costs_nothing() {
             let when = When::Call { host: 1, number, answered };
             let cut = |silent| What::Cut { host: 1, silent, lasts };
             for what in [What::Reset { host: 1 }, cut(false), cut(true)] {
-                let course = Course::play(Scenario::with(Fault { when, what }));
+                let course = Course::play(Scenario::with(3, vec![Fault { when, what }]));
                 assert!(course.wrong.is_empty(), "{}{:#?}", told(&course), course.wrong);
                 attached += course.attached;
                 whole += u64::from(course.word() == "done");
@@ -107,8 +107,26 @@ fn a_connection_that_breaks_at_any_call_costs_nothing() {
 fn a_run_that_somebody_ends_on_a_host_is_not_complete() {
     for ms in (1_000..6_500).step_by(250) {
         let fault = Fault { when: When::At(Duration::from_millis(ms)), what: What::Terminate { host: 0 } };
-        let course = Course::play(Scenario::with(fault));
+        let course = Course::play(Scenario::with(3, vec![fault]));
         assert!(course.wrong.is_empty() && course.word() == "partial", "{ms} ms: {}{:#?}", told(&course), course.wrong);
+    }
+}
+
+#[test]
+fn a_host_that_was_away_hears_of_the_end() {
+    for ms in (2_100..9_000).step_by(300) {
+        let at = |ms| When::At(Duration::from_millis(ms));
+        let cut = What::Cut { host: 1, silent: ms % 200 == 0, lasts: Duration::from_secs(8) };
+        let faults = vec![Fault { when: at(2_000), what: cut }, Fault { when: at(ms), what: What::Interrupt }];
+        let course = Course::play(Scenario::with(2_000, faults));
+        let last = course.events.last().unwrap().0;
+        let in_time = last < Duration::from_secs(40);
+        assert!(
+            course.wrong.is_empty() && course.word() == "interrupted" && in_time,
+            "{ms} ms: {}{:#?}",
+            told(&course),
+            course.wrong
+        );
     }
 }
 

@@ -194,16 +194,26 @@ impl Lab {
 
     /// Pulls the cable of a host out of the switch: nobody is told, nothing comes through.
     pub fn cut(&self, host: &Host) {
-        self.port(host, "down");
+        self.port(&host.name(), "down");
     }
 
     /// Puts it in again.
     pub fn mend(&self, host: &Host) {
-        self.port(host, "up");
+        self.port(&host.name(), "up");
     }
 
-    fn port(&self, host: &Host, state: &str) {
-        shell(&format!("ip -n {} link set dev {} {state}", self.namespace("s"), host.name())).unwrap();
+    /// Pulls the cable of the master out of the switch.
+    pub fn unplug_master(&self) {
+        self.port("m", "down");
+    }
+
+    /// Puts it in again.
+    pub fn plug_master(&self) {
+        self.port("m", "up");
+    }
+
+    fn port(&self, port: &str, state: &str) {
+        shell(&format!("ip -n {} link set dev {port} {state}", self.namespace("s"))).unwrap();
     }
 
     /// Lets 256 kbit/s through the cable of a host, both ways.

@@ -192,3 +192,48 @@ fn a_long_way_costs_no_interval_and_hosts_start_together() {
     let skew = ended["start_skew_ns"].as_array().unwrap().iter().map(|host| host.as_u64().unwrap()).max().unwrap();
     assert!(Duration::from_nanos(skew) < WAY / 2, "{skew} ns");
 }
+
+#[test]
+fn the_cable_of_the_master_costs_no_interval_on_any_host() {
+    let Some(lab) = Lab::of(4) else { return };
+    lab.hosts().iter().for_each(|host| host.lun("a", 1 << 20));
+    let parm = "hd=default,shell=ssh,vdbench=/mnt/bin\nhd=h1\nhd=h2\nhd=h3\nhd=h4\nsd=sd1,lun=/mnt/luns/a,threads=4\n\
+                wd=wd1,sd=sd1,xfersize=4k,rdpct=100\nrd=rd1,wd=wd1,iorate=400,elapsed=20,interval=1\n";
+    let mut running = lab.start_brunt("job", parm);
+    running.until_row(2);
+    lab.unplug_master();
+    for _ in lab.hosts() {
+        running.until(" is away: ");
+    }
+    lab.plug_master();
+    let done = running.end();
+    done.ends_with(0);
+    for host in lab.hosts() {
+        done.says(&format!("host={} is back after", host.name()));
+    }
+    let rows = done.run("rd1");
+    assert_eq!(rows.iter().map(|row| row.0).collect::<Vec<_>>(), (1..=20).collect::<Vec<_>>(), "{}", done.said);
+    assert!(done.of("interval").all(|event| event["missing_workers"] == 0), "{}", done.said);
+    let sum: u64 = rows.iter().map(|row| row.1).sum();
+    assert!(sum.abs_diff(20 * 400) < 800, "{sum}: {}", done.said);
+}
+
+#[test]
+fn an_interrupt_waits_for_a_host_that_is_away_and_a_second_one_does_not() {
+    let Some(lab) = Lab::of(2) else { return };
+    let mut running = long_job(&lab, "lease=20");
+    running.until_row(2);
+    lab.cut(lab.host(2));
+    running.until("host=h2 is away: ");
+    running.signal(Signal::SIGINT);
+    running.until("the end waits for host=h2, until it is back or its lease is over");
+    running.signal(Signal::SIGINT);
+    let from = Instant::now();
+    let done = running.end();
+    done.ends_with(130);
+    assert!(from.elapsed() < Duration::from_secs(10), "{:?}: {}", from.elapsed(), done.said);
+    assert!(!lab.host(2).brunts().is_empty(), "it has not heard of it: {}", done.said);
+    lab.hosts().iter().for_each(|host| {
+        host.await_no_brunts();
+    });
+}

@@ -208,11 +208,25 @@ fn an_sshd_that_answers_after_20_seconds_is_named_and_waited_for() {
     lab.host(2).signal_sshd(Signal::SIGSTOP);
     let from = Instant::now();
     let mut running = lab.start_brunt("job", &little(&["h1", "h2"], THERE));
-    running.until("host=h2 is not there after 10 seconds; it is waited for");
+    running.until("not there after 10 seconds: host=h2;");
     std::thread::sleep(LATE.saturating_sub(from.elapsed()));
     lab.host(2).signal_sshd(Signal::SIGCONT);
     let done = running.end();
     done.ends_with(0);
-    assert!(!done.said.contains("host=h1 is not there"), "{}", done.said);
+    assert!(!done.said.contains("10 seconds: host=h1"), "{}", done.said);
     assert_eq!(done.run("rd1").len(), 2, "{}", done.said);
+}
+
+#[test]
+fn a_host_behind_another_is_reached_by_the_configuration_of_ssh() {
+    let Some(lab) = Lab::of(2).map(with_luns) else { return };
+    let config = fs::read_to_string(lab.path("ssh_config")).unwrap();
+    let inner = format!("Host inner\n  HostName {}\n  ProxyJump h1\n", lab.host(2).address());
+    fs::write(lab.path("ssh_config"), inner + &config).unwrap();
+    let done = lab.brunt("job", &little(&["h2"], THERE).replace("hd=h2\n", "hd=h2,system=inner\n"));
+    done.ends_with(0);
+    let from = format!("Accepted publickey for root from {} ", lab.host(1).address());
+    assert_eq!(lab.host(2).log().matches(&from).count(), 1, "{}", lab.host(2).log());
+    lab.host(2).await_no_brunts();
+    assert_eq!(lab.host(1).brunts(), []);
 }

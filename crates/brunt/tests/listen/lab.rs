@@ -122,6 +122,14 @@ impl Lab {
         said(&mut self.command("third", 2, self.certificates()))
     }
 
+    /// `brunt attach` to the run that [`Lab::start_run`] began, to its end; and its events.
+    pub fn attach(&self) -> (Option<i32>, String, String) {
+        let mut attach = brunt();
+        attach.args(["attach", "first.out"]).current_dir(self.folder.path()).env("BRUNT_CERTS", self.certificates());
+        let (status, text) = said(&mut attach);
+        (status, text, fs::read_to_string(self.folder.path().join("first.out/events.ndjson")).unwrap())
+    }
+
     /// A run after the agent has gone.
     pub fn without_agent(mut self, certificates: &Path) -> (Option<i32>, String) {
         self.agent.kill().unwrap();
@@ -168,6 +176,12 @@ pub struct Run {
 impl Run {
     pub fn process(&self) -> u32 {
         self.child.id()
+    }
+
+    /// Kills the master.
+    pub fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
     }
 
     /// Waits for so many more rows.

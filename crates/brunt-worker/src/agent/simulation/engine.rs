@@ -123,17 +123,19 @@ impl Work {
         if early {
             return self.drain().await;
         }
-        let start = start.max(Instant::now());
         let length = Duration::from_nanos(self.share.interval_ns);
+        // What is in lockstep is on a virtual clock, and waits for the master alone.
+        let takes = if self.share.lockstep { length / 100 } else { length };
         for interval in 1..=self.share.intervals.unwrap_or(u32::MAX) {
             if self.share.lockstep && !self.may_begin(interval, &mut orders).await {
                 break;
             }
             let begun = Instant::now();
-            let over = self.until(begun + length, interval, &mut orders.stop).await;
+            let over = self.until(begun + takes, interval, &mut orders.stop).await;
             self.check_lease();
-            let part = begun.elapsed().as_secs_f64() / length.as_secs_f64();
-            self.report(interval, (begun - start, start.elapsed()), part);
+            let part = begun.elapsed().as_secs_f64() / takes.as_secs_f64();
+            let from = length * (interval - 1);
+            self.report(interval, (from, from + length.mul_f64(part)), part);
             if over {
                 break;
             }
@@ -194,7 +196,11 @@ impl Work {
         let count = ((whole as f64 * part.min(1.0)) as u64).max(1);
         let writes = self.share.targets.iter().any(|target| target.write);
         let done = if writes { Done { reads: 0, writes: count } } else { Done { reads: count, writes: 0 } };
-        self.world.ledger.lock().unwrap().done.insert((run, host, interval), done);
+        {
+            let mut ledger = self.world.ledger.lock().unwrap();
+            ledger.done.insert((run, host, interval), done);
+            ledger.last.insert(host, Instant::now());
+        }
         let cell = Cell { read: ops(done.reads), write: ops(done.writes), busy_ns: 0 };
         let pairs = self.share.generators.iter().take(1).map(|generator| PairSample {
             workload: generator.workload,

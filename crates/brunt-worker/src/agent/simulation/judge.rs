@@ -1,6 +1,7 @@
 //! Whether what the master said is what was done.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use brunt_event::{AbortCause, Event, Interval, RunEnd, RunEnded};
 use tokio::time::Instant;
@@ -8,6 +9,13 @@ use tokio::time::Instant;
 use super::course::End;
 use super::ledger::{Done, Ledger};
 use super::world::World;
+
+/// In which a connection shows that it is broken.
+const KEEPALIVE: Duration = Duration::from_secs(20);
+/// From the last that the master heard to the last that it said: a ping, or a greeting that came in vain.
+const UNANSWERED: Duration = Duration::from_secs(6);
+/// In which an end comes about that is asked for, or heard of.
+const SOON: Duration = Duration::from_secs(10);
 
 /// What was heard of a run so far.
 #[derive(Default)]
@@ -21,15 +29,18 @@ struct Heard {
 }
 
 /// Writes down all that is wrong.
-pub fn judge(world: &Arc<World>, end: &mut End, events: &[(std::time::Duration, Event)]) {
+pub fn judge(world: &Arc<World>, end: &mut End, events: &[(Duration, Event)]) {
     let mut wrong = Vec::new();
     {
         let ledger = world.ledger.lock().unwrap();
         let mut heard = Heard::default();
-        for (_, event) in events {
+        for (at, event) in events {
             match event {
                 Event::RunStarted(_) => heard.interval = 0,
-                Event::WorkerLost { worker, .. } => heard.lost.push(*worker),
+                Event::WorkerLost { worker, text } => {
+                    heard.lost.push(*worker);
+                    check_loss(&ledger, world, (*worker as usize, text), *at, &mut wrong);
+                }
                 Event::Notice { code, .. } if code == "messages-lost" => heard.gaps = true,
                 Event::Interval(interval) => check_interval(&ledger, world, interval, &mut heard, &mut wrong),
                 Event::RunEnded(ended) => check_end(&ledger, world, ended, &heard, &mut wrong),
@@ -41,6 +52,24 @@ pub fn judge(world: &Arc<World>, end: &mut End, events: &[(std::time::Duration, 
         check_outcome(world, outcome, events, &mut wrong);
     }
     world.ledger.lock().unwrap().wrong.extend(wrong);
+}
+
+/// Nobody works on whom the master has given up. His lease may have been renewed by what got there last and was not
+/// answered any more.
+fn check_loss(ledger: &Ledger, world: &World, lost: (usize, &str), at: Duration, wrong: &mut Vec<String>) {
+    let (host, text) = lost;
+    let lease = world.scenario.runs.iter().map(|run| world.scenario.lease_of(run.writes)).max().unwrap();
+    // What stands still hears nothing, and does nothing either.
+    if world.scenario.freezes(host) {
+        return;
+    }
+    // Without a lease an end hears of a silent cut by its keepalive.
+    let lease = lease.max(KEEPALIVE);
+    let more = if text.contains("away longer than its lease") { UNANSWERED } else { lease + SOON };
+    let last = ledger.last.get(&host).map(|last| *last - world.began);
+    if last.is_some_and(|last| last > at + more) {
+        wrong.push(format!("host {host} worked at {last:?}, and was lost at {at:?}: {text}"));
+    }
 }
 
 fn check_interval(ledger: &Ledger, world: &World, interval: &Interval, heard: &mut Heard, wrong: &mut Vec<String>) {
@@ -102,7 +131,7 @@ fn check_end(ledger: &Ledger, world: &World, ended: &RunEnded, heard: &Heard, wr
 fn check_outcome(
     world: &World,
     outcome: &brunt_master::Outcome,
-    events: &[(std::time::Duration, Event)],
+    events: &[(Duration, Event)],
     wrong: &mut Vec<String>,
 ) {
     let ends = [outcome.complete, outcome.abort.is_some(), outcome.interrupted.is_some()];

@@ -79,6 +79,8 @@ impl Done {
 pub struct Ledger {
     /// By run, host and interval.
     pub done: BTreeMap<(u32, usize, u32), Done>,
+    /// By host: when it did something last.
+    pub last: BTreeMap<usize, Instant>,
     /// Run and host of all starts.
     pub started: BTreeSet<(u32, usize)>,
     /// Run and host of all that have drained of themselves.

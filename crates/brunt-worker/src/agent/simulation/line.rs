@@ -294,6 +294,7 @@ fn facts(query: &LunQuery, missing: bool) -> LunFacts {
         nowait: None,
         allocated: None,
         tags: None,
+        io_poll: false,
         refusals: Vec::new(),
         warnings: Vec::new(),
         path: None,

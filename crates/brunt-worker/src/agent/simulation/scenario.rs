@@ -88,9 +88,10 @@ impl Scenario {
     pub fn of(seed: u64) -> Self {
         let dice = Dice::new(seed);
         let hosts = dice.between(1, 3) as usize;
+        let long = dice.chance(3);
         let runs = (0..dice.between(1, 2))
             .map(|_| RunSpec {
-                seconds: dice.between(2, 8),
+                seconds: if long { 60 } else { dice.between(2, 8) },
                 writes: dice.chance(50),
                 max_data: dice.chance(15).then(|| dice.between(1, 12)),
             })
@@ -111,9 +112,9 @@ impl Scenario {
         Self { seed, hosts, runs, lease, goes_on: dice.chance(30), lockstep, refusal, faults, latency, drain_ms }
     }
 
-    /// Two hosts with a lease of two minutes that read, then write; that goes wrong.
-    pub fn with(fault: Fault) -> Self {
-        let run = |writes| RunSpec { seconds: 3, writes, max_data: None };
+    /// Two hosts with a lease of two minutes that read, then write, so many seconds each; that goes wrong.
+    pub fn with(seconds: u64, faults: Vec<Fault>) -> Self {
+        let run = |writes| RunSpec { seconds, writes, max_data: None };
         Self {
             seed: 1,
             hosts: 2,
@@ -122,7 +123,7 @@ impl Scenario {
             goes_on: false,
             lockstep: false,
             refusal: None,
-            faults: vec![fault],
+            faults,
             latency: vec![(1, 20), (1, 20)],
             drain_ms: 50,
         }
@@ -135,6 +136,11 @@ impl Scenario {
 
     pub fn lease_of(&self, writes: bool) -> Duration {
         Duration::from_secs(self.lease.unwrap_or(if writes { 30 } else { 120 }))
+    }
+
+    /// Whether a host stands still at some time.
+    pub fn freezes(&self, host: usize) -> bool {
+        self.faults.iter().any(|fault| matches!(fault.what, What::Freeze { host: frozen, .. } if frozen == host))
     }
 
     /// How long something is closed or stands still at most.
