@@ -15,6 +15,7 @@ mod shares;
 mod steady;
 
 use std::arch::asm;
+use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::SeqCst;
 
@@ -22,6 +23,8 @@ use brunt_plan::work::{Backend, Control, Generator, Seek};
 use shares::{M, generator};
 
 static FUTEXES: AtomicU64 = AtomicU64::new(0);
+/// Tests take turns: they count the same.
+static TURN: Mutex<()> = Mutex::new(());
 
 /// `syscall(2)`, in place of that of the C library. It counts, and calls the kernel.
 #[unsafe(no_mangle)]
@@ -63,6 +66,7 @@ fn mixed_stream() -> [Generator; 2] {
 
 #[test]
 fn nobody_waits_for_anybody_while_io_is_done() {
+    let _turn = TURN.lock().unwrap();
     assert_eq!((counts("io-sd1-0"), counts("other")), (1, 0));
     let file = tempfile::NamedTempFile::new_in("/dev/shm").unwrap();
     file.as_file().set_len(M).unwrap();
@@ -81,4 +85,16 @@ fn nobody_waits_for_anybody_while_io_is_done() {
             assert_eq!(FUTEXES.load(SeqCst), 0, "{what}");
         }
     }
+}
+
+/// More arrivals than the device serves: queues are full, hold their dispatcher back, and let it go on.
+#[test]
+fn a_full_queue_wakes_nobody_who_is_awake() {
+    let _turn = TURN.lock().unwrap();
+    FUTEXES.store(0, SeqCst);
+    let mut share = steady::two_targets(Backend::Sim, "sim:a", Control::Paced, known_by_number());
+    // Eight lanes of 20 µs do 400,000 I/Os per second.
+    share.generators.iter_mut().for_each(|g| g.rate = 1_000_000.0);
+    steady::run(share);
+    assert_eq!(FUTEXES.load(SeqCst), 0);
 }
