@@ -31,7 +31,7 @@ pub fn sleep_until(ns: u64) {
 
 /// A time of this clock as the kernel takes it.
 pub fn timespec(ns: u64) -> libc::timespec {
-    libc::timespec { tv_sec: (ns / 1_000_000_000) as libc::time_t, tv_nsec: (ns % 1_000_000_000) as libc::c_long }
+    libc::timespec { tv_sec: (ns / 1_000_000_000) as _, tv_nsec: (ns % 1_000_000_000) as _ }
 }
 
 /// Milliseconds since the epoch by the wall clock: a label only.

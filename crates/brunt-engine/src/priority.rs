@@ -6,7 +6,9 @@
 ///
 /// Not for threads that may watch a clock: nothing else would run on their core.
 pub fn come_first() {
-    let lowest = libc::sched_param { sched_priority: 1 };
+    // SAFETY: plain numbers, all of which may be 0; there are more of them with musl than with glibc.
+    let mut lowest: libc::sched_param = unsafe { std::mem::zeroed() };
+    lowest.sched_priority = 1;
     // SAFETY: the parameter lives through the call, which changes nothing but how this thread is scheduled.
     unsafe { libc::sched_setscheduler(0, libc::SCHED_RR | libc::SCHED_RESET_ON_FORK, &raw const lowest) };
 }
