@@ -123,24 +123,7 @@ pub(crate) fn planned(file: &ParmFile) -> Plan {
 
 /// A lun that is there and may be used.
 pub(crate) fn facts(query: &LunQuery, kind: LunKind, size: u64) -> LunFacts {
-    LunFacts {
-        sd: query.sd,
-        kind,
-        size,
-        readable: kind != LunKind::Missing,
-        writable: true,
-        identity: None,
-        block_size: None,
-        timeout_s: None,
-        nowait: None,
-        allocated: None,
-        tags: None,
-        io_poll: false,
-        refusals: Vec::new(),
-        warnings: Vec::new(),
-        path: None,
-        trouble: None,
-    }
+    LunFacts { size, readable: kind != LunKind::Missing, writable: true, ..LunFacts::silent(query.sd, kind) }
 }
 
 /// The answers of all hosts, as one function of host and query.

@@ -452,6 +452,30 @@ pub struct LunFacts {
     pub trouble: Option<String>,
 }
 
+impl LunFacts {
+    /// An answer that says no more than what the lun is: no size, and not to be used.
+    pub fn silent(sd: u32, kind: LunKind) -> Self {
+        Self {
+            sd,
+            kind,
+            size: 0,
+            readable: false,
+            writable: false,
+            identity: None,
+            block_size: None,
+            timeout_s: None,
+            nowait: None,
+            allocated: None,
+            tags: None,
+            io_poll: false,
+            refusals: Vec::new(),
+            warnings: Vec::new(),
+            path: None,
+            trouble: None,
+        }
+    }
+}
+
 /// An I/O that failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IoFailure {

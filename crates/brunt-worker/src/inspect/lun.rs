@@ -30,7 +30,7 @@ pub fn facts(system: &System, query: &LunQuery) -> LunFacts {
             let facts = facts_of(system, &LunQuery { lun: path.clone(), ..query.clone() });
             LunFacts { path: Some(path), ..facts }
         }
-        Some(Err(trouble)) => LunFacts { trouble: Some(trouble), ..nothing(query, LunKind::Missing) },
+        Some(Err(trouble)) => LunFacts { trouble: Some(trouble), ..LunFacts::silent(query.sd, LunKind::Missing) },
     }
 }
 
@@ -41,7 +41,7 @@ fn facts_of(system: &System, query: &LunQuery) -> LunFacts {
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => None,
         Err(error) => {
             let trouble = format!("it cannot be looked at: {error}");
-            return LunFacts { trouble: Some(trouble), ..nothing(query, LunKind::Missing) };
+            return LunFacts { trouble: Some(trouble), ..LunFacts::silent(query.sd, LunKind::Missing) };
         }
     };
     let kind = metadata.as_ref().map_or(LunKind::Missing, kind);
@@ -51,7 +51,7 @@ fn facts_of(system: &System, query: &LunQuery) -> LunFacts {
         writable: writable(path, kind, query.will_write),
         identity: metadata.as_ref().map(|file| format!("local:file:{}:{}", Number::of(file.dev()), file.ino())),
         timeout_s: metadata.as_ref().and_then(|file| system.timeout_s(Number::of(file.dev()))),
-        ..nothing(query, kind)
+        ..LunFacts::silent(query.sd, kind)
     };
     if kind == LunKind::File {
         facts.nowait = probe::nowait(path);
@@ -75,29 +75,7 @@ pub fn silent(query: &LunQuery) -> LunFacts {
         "it does not answer within {} s; look at the kernel log of that host, its path may be down",
         super::LUN_LIMIT.as_secs()
     );
-    LunFacts { trouble: Some(trouble), ..nothing(query, LunKind::Other) }
-}
-
-/// An answer that says nothing yet.
-fn nothing(query: &LunQuery, kind: LunKind) -> LunFacts {
-    LunFacts {
-        sd: query.sd,
-        kind,
-        size: 0,
-        readable: false,
-        writable: false,
-        identity: None,
-        block_size: None,
-        timeout_s: None,
-        nowait: None,
-        allocated: None,
-        tags: None,
-        io_poll: false,
-        refusals: Vec::new(),
-        warnings: Vec::new(),
-        path: None,
-        trouble: None,
-    }
+    LunFacts { trouble: Some(trouble), ..LunFacts::silent(query.sd, LunKind::Other) }
 }
 
 /// Completes the answer about a block device.
@@ -240,7 +218,7 @@ mod tests {
     fn told(overwrite: bool, keys: &[u64]) -> (Vec<String>, Vec<String>) {
         let (name, lun) = ("sd1".to_owned(), "/dev/sdx".to_owned());
         let query = LunQuery { sd: 0, name, lun, will_write: true, allow_in_use: false, overwrite };
-        let mut facts = nothing(&query, LunKind::Block);
+        let mut facts = LunFacts::silent(query.sd, LunKind::Block);
         registered(&mut facts, &query, keys);
         (facts.refusals, facts.warnings)
     }

@@ -41,22 +41,12 @@ fn outline(text: &'static str, hosts_here: &[bool], answer: impl Fn(&LunQuery) -
 
 fn there(query: &LunQuery, kind: LunKind, size: u64) -> LunFacts {
     LunFacts {
-        sd: query.sd,
-        kind,
         size,
         readable: true,
         writable: true,
         identity: Some(query.lun.clone()),
         block_size: Some(512),
-        timeout_s: None,
-        nowait: None,
-        allocated: None,
-        tags: None,
-        io_poll: false,
-        refusals: Vec::new(),
-        warnings: Vec::new(),
-        path: None,
-        trouble: None,
+        ..LunFacts::silent(query.sd, kind)
     }
 }
 

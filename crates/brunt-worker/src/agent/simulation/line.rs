@@ -283,21 +283,11 @@ impl Reports for SimReports {
 
 fn facts(query: &LunQuery, missing: bool) -> LunFacts {
     LunFacts {
-        sd: query.sd,
-        kind: if missing { LunKind::Missing } else { LunKind::Block },
         size: if missing { 0 } else { 1 << 30 },
         readable: !missing,
         writable: !missing,
         identity: (!missing).then(|| "wwn 60060e80".to_owned()),
         block_size: Some(512),
-        timeout_s: None,
-        nowait: None,
-        allocated: None,
-        tags: None,
-        io_poll: false,
-        refusals: Vec::new(),
-        warnings: Vec::new(),
-        path: None,
-        trouble: None,
+        ..LunFacts::silent(query.sd, if missing { LunKind::Missing } else { LunKind::Block })
     }
 }
