@@ -269,6 +269,24 @@ impl<'a, L: HostLink> Session<'a, L> {
         &mut self,
         calls: Vec<(usize, F)>,
         after: Duration,
+        late: impl FnMut(&mut Self, &[usize]),
+    ) -> Result<Vec<(usize, Result<T, LinkError>)>, Halt>
+    where
+        F: Future<Output = Result<T, LinkError>>,
+    {
+        self.call_within(calls, after, None, late).await
+    }
+
+    /// As [`Session::call_naming`]; calls to hosts that are there and have not answered after `limit` are given up. One
+    /// that is away is back or lost when its lease is over, and not before.
+    ///
+    /// # Errors
+    /// As [`Session::call`].
+    pub(crate) async fn call_within<T, F>(
+        &mut self,
+        calls: Vec<(usize, F)>,
+        after: Duration,
+        limit: Option<Duration>,
         mut late: impl FnMut(&mut Self, &[usize]),
     ) -> Result<Vec<(usize, Result<T, LinkError>)>, Halt>
     where
@@ -278,13 +296,22 @@ impl<'a, L: HostLink> Session<'a, L> {
             return Err(control.into());
         }
         let mut calls = Calls::new(calls);
-        let mut until = Some(Instant::now() + after);
+        let (began, mut named) = (Instant::now(), false);
+        let mut until = Some(began + after);
         loop {
             match self.finish(&mut calls, until, Patience::UntilControl).await {
                 Finish::Control(control) => return Err(control.into()),
                 Finish::Done => return Ok(calls.results()),
+                Finish::Late if named => {
+                    let why =
+                        limit.map_or_else(String::new, |l| format!("nothing came within {} seconds", l.as_secs()));
+                    let there = calls.unanswered().into_iter().filter(|host| !self.is_away(*host));
+                    there.for_each(|host| calls.fail(Some(host), &why));
+                    until = limit.map(|limit| Instant::now() + limit);
+                }
                 Finish::Late => {
-                    until = None;
+                    named = true;
+                    until = limit.map(|limit| began + limit);
                     late(self, &calls.unanswered());
                 }
             }

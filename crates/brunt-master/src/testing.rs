@@ -52,6 +52,8 @@ pub(crate) struct FakeAgent {
     late: bool,
     /// Takes so long to start.
     start_takes: Duration,
+    /// Takes so long to prepare.
+    prepare_takes: Duration,
     /// Its greeting: another build, or why there is none.
     hello: Result<Option<String>, LinkError>,
     answer: Answer,
@@ -95,6 +97,7 @@ impl HostLink for FakeAgent {
     async fn prepare(&self, shares: Vec<Option<WorkerShare>>) -> Result<(), LinkError> {
         let rate: f64 = shares.iter().flatten().flat_map(|s| &s.generators).map(|g| g.rate).sum();
         self.called(format!("prepare {rate}"));
+        tokio::time::sleep(self.prepare_takes).await;
         *self.current.lock().unwrap() = self.scripts.lock().unwrap().pop_front().unwrap_or_default();
         match self.current.lock().unwrap().refuse.take() {
             Some(why) => Err(LinkError::Refused(why)),
@@ -195,6 +198,8 @@ pub(crate) struct Stage {
     pub(crate) late: Vec<usize>,
     /// How long a start takes, by host.
     pub(crate) start_takes: BTreeMap<usize, Duration>,
+    /// How long a prepare takes, by host.
+    pub(crate) prepare_takes: BTreeMap<usize, Duration>,
     /// What comes of the greeting of a host, where it is not what was hoped for.
     pub(crate) hellos: BTreeMap<usize, Result<Option<String>, LinkError>>,
     pub(crate) answer: Answer,
@@ -231,6 +236,7 @@ impl Stage {
             mute: Vec::new(),
             late: Vec::new(),
             start_takes: BTreeMap::new(),
+            prepare_takes: BTreeMap::new(),
             hellos: BTreeMap::new(),
             answer: Arc::new(|_, query| facts(query.sd)),
             controls: Vec::new(),
@@ -271,6 +277,7 @@ impl Stage {
                 deaf: self.deaf,
                 mute: self.mute.contains(&host),
                 late: self.late.contains(&host),
+                prepare_takes: self.prepare_takes.get(&host).copied().unwrap_or_default(),
                 start_takes: self.start_takes.get(&host).copied().unwrap_or_default(),
                 hello: self.hellos.get(&host).cloned().unwrap_or(Ok(None)),
                 answer: self.answer.clone(),

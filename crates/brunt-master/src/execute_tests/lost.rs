@@ -278,3 +278,29 @@ async fn a_host_that_never_starts_is_given_up_behind_the_lease() {
     assert!((120..140).contains(&waited), "{waited}");
     assert!(played.calls.contains(&"1 abandon".to_owned()), "{:?}", played.calls);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_host_that_hangs_while_it_opens_its_luns_is_named_and_given_up() {
+    let mut stage = Stage::new(two_hosts(), vec![vec![whole(10)], vec![whole(5)]]);
+    stage.prepare_takes.insert(1, Duration::from_secs(10_000));
+    let started = tokio::time::Instant::now();
+    let order = stage.play().await.order();
+    assert_eq!(started.elapsed().as_secs(), 60);
+    let expected = [
+        "slow-host: prepare: no answer from host=right within 10 seconds; waiting for up to 60 seconds",
+        "aborted WorkerLost 0: host=right: prepare: no answer from the agent: nothing came within 60 seconds; it was to open \
+         sd=sd1 (lun=/f1)",
+    ];
+    assert_eq!(order[order.len() - 2..], expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_host_that_is_away_may_take_its_lease_to_open_its_luns() {
+    let mut stage = Stage::new(short(), vec![vec![whole(10), whole(10)], vec![whole(5), whole(5)]]);
+    stage.prepare_takes.insert(1, Duration::from_secs(100));
+    let away = LinkEvent::Away { why: "has closed its stream".into(), lease: Duration::from_secs(120) };
+    let back = || LinkEvent::Back { away: Duration::from_secs(60) };
+    stage.later = vec![(20_000, 1, away.clone()), (80_000, 1, back()), (120_000, 1, away), (180_000, 1, back())];
+    let played = stage.play().await;
+    assert!(played.outcome.complete, "{:?}", played.order());
+}

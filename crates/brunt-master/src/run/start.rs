@@ -24,6 +24,13 @@ use crate::run::{EndOfData, Run, WorkerState};
 use crate::session::{Halt, Patience, Session, now_ms};
 use crate::totals::Totals;
 
+/// So long a host may take to open its luns before it is named.
+const SLOW: Duration = Duration::from_secs(10);
+/// So long it may take at all: an open that takes longer waits for a path that is dead, or for the other end of a FIFO.
+const PREPARE_LIMIT: Duration = Duration::from_secs(60);
+/// Luns that are named one by one.
+const NAMED: usize = 8;
+
 /// Time in which the link says that a lease is over.
 const LEASE_GRACE: Duration = Duration::from_secs(10);
 
@@ -164,7 +171,10 @@ impl<'s, L: HostLink> Session<'s, L> {
             shares.iter_mut().flatten().for_each(|share| share.lockstep = lockstep);
             Some((h, fleet.hosts.get(h)?.link.prepare(shares)))
         });
-        let answers = self.call(prepares.collect()).await?;
+        let name_slow = |session: &mut Self, slow: &[usize]| {
+            session.name_slow("prepare", slow, SLOW, Some(PREPARE_LIMIT));
+        };
+        let answers = self.call_within(prepares.collect(), SLOW, Some(PREPARE_LIMIT), name_slow).await?;
         self.catch_up();
         let mut lost = Vec::new();
         for (host, answer) in answers {
@@ -174,8 +184,11 @@ impl<'s, L: HostLink> Session<'s, L> {
                 Err(error @ LinkError::Refused(_)) => (AbortCause::Setup, error),
                 Err(error @ LinkError::Broken(_)) => (AbortCause::WorkerLost, error),
             };
+            // A host that is there and does not answer hangs at one of its luns.
+            let hangs = cause == AbortCause::WorkerLost && !self.is_host_lost(host);
+            let error = if hangs { format!("prepare: {error}; {}", luns_of(dealt, host)) } else { error.to_string() };
             if cause == AbortCause::WorkerLost && self.rules.goes_on_without_lost {
-                lost.push((host, error.to_string()));
+                lost.push((host, error));
                 continue;
             }
             return Err(Halt::abort(cause, format!("host={label}: {error}")));
@@ -255,6 +268,18 @@ impl<'s, L: HostLink> Session<'s, L> {
             session: self,
         }
     }
+}
+
+/// What was to be opened on a host.
+fn luns_of(dealt: &Dealt<'_>, host: usize) -> String {
+    let targets = dealt.deal.shares.get(host).into_iter().flatten().flatten().flat_map(|share| &share.targets);
+    let mut luns: Vec<String> = targets.map(|t| format!("sd={} (lun={})", t.name, t.lun)).collect();
+    luns.sort_unstable();
+    luns.dedup();
+    let more = luns.len().saturating_sub(NAMED);
+    luns.truncate(NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("it was to open {}{more}", luns.join(", "))
 }
 
 fn shape<L>(session: &Session<'_, L>, common: &Common<'_>, dealt: &Dealt<'_>) -> Shape {
