@@ -7,8 +7,8 @@
 mod door;
 mod house;
 mod log;
+mod queue;
 
-use std::collections::VecDeque;
 use std::fs::File;
 use std::future::Future;
 use std::io;
@@ -21,7 +21,6 @@ use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpStream};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::task::AbortHandle;
 use tokio::time::{sleep, timeout};
 
 use super::attach::bridge;
@@ -29,12 +28,10 @@ use super::connection::Bytes;
 use super::meeting;
 use house::House;
 use log::Log;
+use queue::Queue;
 
 /// Time a connection has to be let in.
 const HANDSHAKE_LIMIT: Duration = Duration::from_secs(10);
-
-/// Connections that may be at it at a time; a further one puts the oldest out.
-const HANDSHAKES: usize = 64;
 
 /// How an agent listens.
 #[derive(Debug, Clone)]
@@ -128,7 +125,9 @@ async fn serve(listener: TcpListener, door: Arc<impl Accept>, house: House, log:
                 // Small messages must not wait for more.
                 let _ = stream.set_nodelay(true);
                 let receiving = receive(stream, peer, Arc::clone(&door), Arc::clone(&house), log.clone());
-                queue.push(tokio::spawn(receiving).abort_handle());
+                if let Some(out) = queue.push(peer, tokio::spawn(receiving).abort_handle()) {
+                    log.refuse(out, "too many from there were at it, and it was the oldest".to_owned());
+                }
             }
             Err(error) => {
                 log.say(&format_args!("no connection can be taken: {error}"));
@@ -140,22 +139,6 @@ async fn serve(listener: TcpListener, door: Arc<impl Accept>, house: House, log:
     drop(listener);
     house.end().await;
     Ok(())
-}
-
-/// Connections that are not let in yet, the oldest first.
-#[derive(Default)]
-struct Queue(VecDeque<AbortHandle>);
-
-impl Queue {
-    fn push(&mut self, task: AbortHandle) {
-        self.0.retain(|task| !task.is_finished());
-        if self.0.len() >= HANDSHAKES
-            && let Some(oldest) = self.0.pop_front()
-        {
-            oldest.abort();
-        }
-        self.0.push_back(task);
-    }
 }
 
 /// Lets one connection in; what comes after that is not in the queue any more.
@@ -228,7 +211,7 @@ mod tests {
         let house = House::new(program, Vec::new(), folder.path().join("agent.sock"));
         let serving = tokio::spawn(serve(listener, Arc::new(Polite), house, standard_error().unwrap()));
         let mut strangers = Vec::new();
-        for _ in 0..2 * HANDSHAKES {
+        for _ in 0..128 {
             strangers.push(TcpStream::connect(address).await.unwrap());
         }
 
@@ -278,26 +261,5 @@ mod tests {
         let name = |address: &str| name_of(address.parse().unwrap());
         assert_eq!(name("10.0.0.1:5570"), "10.0.0.1-5570");
         assert_eq!(name("[fd00::1]:5570"), "-fd00--1--5570");
-    }
-
-    #[tokio::test]
-    async fn a_further_connection_puts_the_oldest_out() {
-        let mut queue = Queue::default();
-        let mut tasks = Vec::new();
-        for _ in 0..=HANDSHAKES {
-            let task = tokio::spawn(std::future::pending::<()>());
-            queue.push(task.abort_handle());
-            tasks.push(task);
-        }
-        let oldest = tasks.remove(0);
-        assert!(oldest.await.unwrap_err().is_cancelled());
-        assert!(tasks.iter().all(|task| !task.is_finished()));
-        // Those that are through make room.
-        tasks.iter().for_each(|task| task.abort());
-        for task in tasks {
-            let _ = task.await;
-        }
-        queue.push(tokio::spawn(std::future::pending::<()>()).abort_handle());
-        assert_eq!(queue.0.len(), 1);
     }
 }
