@@ -12,4 +12,5 @@ mod run;
 mod death;
 mod link;
 mod luns;
+mod ports;
 mod ways;
