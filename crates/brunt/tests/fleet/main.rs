@@ -6,6 +6,7 @@
 
 mod host;
 mod lab;
+mod pass;
 mod proxy;
 mod run;
 
