@@ -14,4 +14,5 @@ mod death;
 mod link;
 mod luns;
 mod ports;
+mod takeover;
 mod ways;
