@@ -6,10 +6,13 @@
 
 mod host;
 mod lab;
+mod pass;
 mod proxy;
 mod run;
 
 mod death;
 mod link;
 mod luns;
+mod ports;
+mod takeover;
 mod ways;
