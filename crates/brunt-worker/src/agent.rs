@@ -32,6 +32,7 @@ pub mod ring;
 mod service;
 pub mod session;
 mod sights;
+mod sign;
 mod stdio;
 mod team;
 mod thread;
@@ -206,7 +207,8 @@ fn open(options: &AgentOptions, desk: &Arc<Desk>) -> Result<(), AgentError> {
     };
     let lives = stdio::reader(input).map_err(AgentError::Stdio)?;
     desk.listen_at(socket, lives).map_err(AgentError::Start)?;
-    stdio::say(output, &marker).map_err(AgentError::Stdio)
+    let desk = Arc::clone(desk);
+    sign::give(output, &marker, move || desk.sign()).map_err(AgentError::Stdio)
 }
 
 /// Waits until the last messages have left, for some time.

@@ -6,14 +6,21 @@ mod lab;
 
 #[path = "fleet/proxy.rs"]
 mod proxy;
+#[path = "loss/running.rs"]
+mod running;
 #[path = "listen/strangers.rs"]
 mod strangers;
 
+use std::fs;
 use std::net::TcpListener;
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use lab::{Lab, certificates, listening};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use running::{Running, await_end, is_there};
 use strangers::{Flood, HalfOpen, knock, noise};
 
 /// A run that goes on while something is done to its agent, and its agent's log. All its intervals came, each with its
@@ -148,6 +155,76 @@ fn a_master_that_is_killed_is_followed_by_another() {
         assert_eq!(events.matches(&format!("\"run\":0,\"interval\":{interval},")).count(), 1, "{events}");
     }
     // The agent is free again.
+    let (status, text) = lab.short_run();
+    assert_eq!(status, Some(0), "{text}");
+    lab.end();
+}
+
+/// The process that has started another.
+fn parent(process: Pid) -> Pid {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
+    Pid::from_raw(stat.rsplit(')').next().unwrap().split_whitespace().nth(1).unwrap().parse().unwrap())
+}
+
+#[test]
+fn an_agent_that_hangs_is_named_to_masters_and_killed_when_its_lease_is_over() {
+    let lab = Lab::new();
+    let parm = format!(
+        "misc=(lease=15)\nhd=hosta,system={},shell=vdbench,jvms=2\nsd=sd1,lun=sim:a,threads=4\n\
+         wd=wd1,sd=sd1,xfersize=4k,rdpct=100\nrd=rd1,wd=wd1,iorate=200,elapsed=3600,interval=1\n",
+        lab.address()
+    );
+    let (program, certificates) = (Path::new(env!("CARGO_BIN_EXE_brunt")), lab.certificates().to_str().unwrap());
+    let mut running =
+        Running::start_with(program, tempfile::tempdir().unwrap(), &parm, &[("BRUNT_CERTS", certificates)]);
+    running.until_row(2);
+    let workers = [running.worker(0), running.worker(1)];
+    let agent = parent(workers[0]);
+    assert_eq!(parent(agent).as_raw(), i32::try_from(lab.agent()).unwrap());
+    kill(agent, Signal::SIGSTOP).unwrap();
+    let from = Instant::now();
+    running.until("host=hosta is away: ");
+
+    let asked = Instant::now();
+    let (status, text) = lab.second_run(lab.certificates());
+    assert_eq!(status, Some(4), "{text}");
+    assert!(asked.elapsed() < Duration::from_secs(10), "{:?}", asked.elapsed());
+    for part in [
+        format!("the agent here (process {agent}) hangs: no sign of it for "),
+        ", serving ".to_owned(),
+        " UTC; it is killed in ".to_owned(),
+        format!(" s, when its lease is over, or now by `kill -9 {agent}`"),
+    ] {
+        assert!(text.contains(&part), "{part}: {text}");
+    }
+    assert!(is_there(agent));
+    [agent].into_iter().chain(workers).for_each(await_end);
+    let alone = from.elapsed();
+    assert!((14..30).contains(&alone.as_secs()), "{alone:?}");
+    let ended = running.end();
+    assert_eq!(ended.status, Some(7), "{}", ended.said);
+    let (status, text) = lab.short_run();
+    assert_eq!(status, Some(0), "{text}");
+    let log = lab.end();
+    let killed =
+        format!("the agent (process {agent}) hangs and is killed with its workers: no sign of it for 15 s, serving ");
+    assert!(log.contains(&killed), "{log}");
+}
+
+#[test]
+fn an_agent_that_cannot_be_started_is_told_to_the_master() {
+    let lab = Lab::new();
+    // A folder in the place of its socket.
+    let socket = format!("listen-{}.sock", lab.address().to_string().replace(':', "-"));
+    let socket = Path::new("/tmp").join(format!("brunt-{}", nix::unistd::geteuid())).join(socket);
+    fs::create_dir_all(socket.join("x")).unwrap();
+    let (status, text) = lab.second_run(lab.certificates());
+    fs::remove_dir_all(&socket).unwrap();
+    assert_eq!(status, Some(4), "{text}");
+    assert!(
+        text.contains("the agent cannot be started here: it ended before it was ready (exit status 4); see its log"),
+        "{text}"
+    );
     let (status, text) = lab.short_run();
     assert_eq!(status, Some(0), "{text}");
     lab.end();

@@ -5,9 +5,11 @@
 //! from strangers is read by a process that does no I/O to devices.
 
 mod door;
+mod family;
 mod house;
 mod log;
 mod queue;
+mod refusal;
 
 use std::fs::File;
 use std::future::Future;
@@ -92,8 +94,8 @@ pub async fn run(options: ListenOptions) -> Result<(), ListenError> {
     let listener = TcpListener::bind(&address).await.map_err(failed)?;
     let local = listener.local_addr().map_err(failed)?;
     let folder = meeting::private_folder().map_err(ListenError::Folder)?;
-    let house = House::new(program, cores, folder.join(format!("listen-{}.sock", name_of(local))));
     let log = standard_error().map_err(ListenError::Start)?;
+    let house = House::new(program, cores, folder.join(format!("listen-{}.sock", name_of(local))), log.clone());
     serve(listener, Arc::new(door), house, log).await.map_err(ListenError::Start)
 }
 
@@ -151,7 +153,10 @@ async fn receive(stream: TcpStream, peer: SocketAddr, door: Arc<impl Accept>, ho
     tokio::spawn(async move {
         match house.connect().await {
             Ok(agent) => bridge(stream, agent).await,
-            Err(error) => log.say(&format_args!("{peer} cannot be served: {error}")),
+            Err(why) => {
+                log.say(&format_args!("{peer} cannot be served: {why}"));
+                refusal::refuse(stream, &why).await;
+            }
         }
     });
 }
@@ -208,8 +213,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let house = House::new(program, Vec::new(), folder.path().join("agent.sock"));
-        let serving = tokio::spawn(serve(listener, Arc::new(Polite), house, standard_error().unwrap()));
+        let log = standard_error().unwrap();
+        let house = House::new(program, Vec::new(), folder.path().join("agent.sock"), log.clone());
+        let serving = tokio::spawn(serve(listener, Arc::new(Polite), house, log));
         let mut strangers = Vec::new();
         for _ in 0..128 {
             strangers.push(TcpStream::connect(address).await.unwrap());
@@ -243,11 +249,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let house = House::new(PathBuf::from("/bin/false"), Vec::new(), folder.path().join("agent.sock"));
         let (_unread, mut log) = io::pipe().unwrap();
         // A pipe holds 64 KiB; what is written now waits for ever.
         io::Write::write_all(&mut log, &[b'\n'; 1 << 16]).unwrap();
-        let serving = tokio::spawn(serve(listener, Arc::new(Polite), house, Log::to(log).unwrap()));
+        let log = Log::to(log).unwrap();
+        let house = House::new(PathBuf::from("/bin/false"), Vec::new(), folder.path().join("agent.sock"), log.clone());
+        let serving = tokio::spawn(serve(listener, Arc::new(Polite), house, log));
         for _ in 0..4 {
             let mut stranger = TcpStream::connect(address).await.unwrap();
             stranger.write_all(b"n").await.unwrap();

@@ -22,6 +22,10 @@ const END_LIMIT: Duration = Duration::from_secs(10);
 /// From one sign of life to the next, where the lease is not shorter than some of them.
 const PING_EVERY: Duration = Duration::from_secs(1);
 
+/// How long a worker goes on in silence where a session ends with its connection: an agent that hangs keeps its
+/// connections open. Some signs of life, since a host may be very busy.
+const NO_LEASE: Duration = Duration::from_secs(6);
+
 /// The client's side of a worker process. Errors are sentences.
 pub struct ProcessWorker {
     label: String,
@@ -94,11 +98,12 @@ impl ProcessWorker {
     }
 
     /// Hands over a share with its cores. The worker stops and ends when this agent is silent for the lease, as it is
-    /// when it hangs; 0: only with the stream.
+    /// when it hangs; without one, when it is silent for [`NO_LEASE`].
     pub async fn prepare(&self, slot: v1::WorkerSlot, lease: Duration) -> Result<(), String> {
         if slot.share.is_none() && self.is_gone() {
             return Ok(());
         }
+        let lease = if lease.is_zero() { NO_LEASE } else { lease };
         self.lease.send_replace(lease);
         let lease_ms = u64::try_from(lease.as_millis()).unwrap_or(u64::MAX);
         let request = v1::PrepareRequest { workers: vec![slot], witness: false, lease_ms };
