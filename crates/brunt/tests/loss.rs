@@ -122,6 +122,16 @@ fn agents_of_a_killed_master_end_with_their_lease() {
     agents.into_iter().for_each(await_end);
 }
 
+/// B26: nobody can stop them any more, their I/O hangs, and they end all the same.
+#[test]
+fn agents_of_a_killed_master_end_with_their_lease_while_io_hangs() {
+    let mut running = Running::start(&two_hosts("lease=2", 3600).replace("sim.a.hit=1m", "sim.a.hit=600s"));
+    running.until_row(2);
+    let agents = [running.worker(0), running.worker(1)];
+    running.kill();
+    agents.into_iter().for_each(await_end);
+}
+
 #[test]
 fn a_host_whose_agent_cannot_start_is_told_with_all_the_others() {
     let folder = tempfile::tempdir().unwrap();
