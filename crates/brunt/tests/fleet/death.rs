@@ -81,6 +81,7 @@ fn an_interrupt_of_the_master_ends_a_run_in_order() {
     assert!(lab.hosts().iter().all(|host| host.brunts().is_empty()), "they have said goodbye");
 }
 
+/// B25: one that fails after the start ends all within an interval, and the good part is kept.
 #[test]
 fn a_killed_worker_is_named_with_its_host_and_the_others_stop() {
     let Some(lab) = Lab::of(3) else { return };

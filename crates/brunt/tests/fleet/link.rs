@@ -1,13 +1,15 @@
 //! Cables that are pulled, sshds that die, links that are slow: what is said, what is kept, and that nothing is lost that
 //! need not be.
 
+use std::fs;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
+use serde_json::Value;
 
 use crate::lab::Lab;
 use crate::pass::{Pass, Work};
-use crate::run::Running;
+use crate::run::{Ended, Running};
 
 /// Cuts the cable while two runs go on, one of which has no need of it; seconds of the run, and how long it is down.
 fn outage(work: Work, seconds: u64, down: Duration) {
@@ -52,21 +54,47 @@ fn a_link_that_was_down_for_a_minute_costs_no_interval() {
     outage(Work::Read, 85, Duration::from_secs(60));
 }
 
-/// A job of an hour on three hosts, ready for trouble.
-fn long_job(lab: &Lab, misc: &str) -> Running {
+/// A job of an hour on all hosts, ready for trouble; so many percent are reads.
+fn long_job(lab: &Lab, misc: &str, rdpct: u32) -> Running {
     lab.hosts().iter().for_each(|host| host.lun("a", 1 << 20));
     let hosts: String = (1..=lab.hosts().len()).map(|host| format!("hd=h{host}\n")).collect();
     let parm = format!(
         "misc=({misc})\nhd=default,shell=ssh,vdbench=/mnt/bin\n{hosts}sd=sd1,lun=/mnt/luns/a,threads=6\n\
-         wd=wd1,sd=sd1,xfersize=4k,rdpct=100\nrd=rd1,wd=wd1,iorate=300,elapsed=3600,interval=1\n"
+         wd=wd1,sd=sd1,xfersize=4k,rdpct={rdpct}\nrd=rd1,wd=wd1,iorate=300,elapsed=3600,interval=1\n"
     );
     lab.start_brunt("job", &parm)
 }
 
+/// What a lun holds that is written to.
+fn contents(lab: &Lab, host: usize) -> Vec<u8> {
+    fs::read(lab.host(host).path("luns/a")).unwrap()
+}
+
+/// The last complete interval of `rd1`, as is said of one that is partial; and whose rows are there.
+fn assert_partial(done: &Ended) -> u64 {
+    let complete = done.said.split("warning: rd=rd1 is partial: its last complete interval is ").nth(1);
+    let complete = complete.unwrap_or_else(|| panic!("nothing is partial: {}", done.said));
+    let complete: u64 = complete.lines().next().unwrap().trim().parse().unwrap();
+    let numbers: Vec<u64> = done.run("rd1").iter().map(|row| row.0).collect();
+    assert!(numbers.starts_with(&(1..=complete).collect::<Vec<_>>()), "{}", done.said);
+    let whole = done.of("interval").take(usize::try_from(complete).unwrap());
+    for interval in whole {
+        let hosts = interval["hosts"].as_array().unwrap();
+        let worked = |host: &Value| host["cell"]["write"]["ops"].as_u64().is_some_and(|ops| ops > 0);
+        assert!(interval["missing_workers"] == 0 && hosts.iter().all(worked), "{interval}");
+    }
+    for file in ["summary.html", "logfile.html"] {
+        assert!(done.file(file).contains("rd=rd1 is partial: its last complete interval is "), "{file}");
+    }
+    complete
+}
+
+/// B11: a switch dies in mid-run. Who is lost, where and why is one line, the rest is stopped and kept, and whoever is
+/// alone writes no longer than for its lease.
 #[test]
 fn a_link_that_is_down_for_longer_than_the_lease_ends_the_run() {
     let Some(lab) = Lab::of(3) else { return };
-    let mut running = long_job(&lab, "lease=8");
+    let mut running = long_job(&lab, "lease=8", 0);
     running.until_row(3);
     lab.cut(lab.host(2));
     let cut = Instant::now();
@@ -75,24 +103,50 @@ fn a_link_that_is_down_for_longer_than_the_lease_ends_the_run() {
     lab.host(2).await_no_brunts();
     let alone = cut.elapsed();
     assert!(alone > Duration::from_secs(7) && alone < Duration::from_secs(23), "{alone:?}");
+    let left = contents(&lab, 2);
     let done = running.end();
     done.ends_with(7);
-    done.says("Slave h2-0 aborting: the agent of host h2 ");
-    done.says("was away longer than its lease of 8 seconds");
-    done.says("warning: rd=rd1 is partial: its last complete interval is ");
+    let lost = done.said.lines().find(|line| line.contains("Slave h2-0 aborting: the agent of host h2 "));
+    let lost = lost.unwrap_or_else(|| panic!("nobody is lost: {}", done.said));
+    assert!(lost.contains("was away longer than its lease of 8 seconds"), "{lost}");
+    let complete = assert_partial(&done);
+    let interval = format!("(rd=rd1, in interval {})", complete + 1);
+    assert!(complete >= 3 && lost.contains(&interval), "{interval} is not in: {lost}");
     assert!(cut.elapsed() < Duration::from_secs(30), "{:?}: {}", cut.elapsed(), done.said);
-    let rows = done.run("rd1");
-    assert!(rows.len() >= 3 && rows.last().unwrap().0 == rows.len() as u64, "{}", done.said);
     for host in [1, 3] {
         lab.host(host).await_no_brunts();
     }
     assert!(done.file("flatfile.html").contains("rd1"));
+    assert!(contents(&lab, 2) == left, "somebody has written to h2 meanwhile");
+}
+
+/// B11, where the rest is to go on.
+#[test]
+fn the_rest_goes_on_without_a_host_that_is_cut_off_where_that_is_asked_for() {
+    let Some(lab) = Lab::of(2) else { return };
+    let mut running = long_job(&lab, "lease=6,on_worker_loss=continue", 0);
+    running.until_row(3);
+    lab.cut(lab.host(2));
+    let said = running.until("on the rows of rd=rd1 stand for 1 of 2 workers");
+    let from: u32 = said.split("from interval ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+    lab.host(2).await_no_brunts();
+    let left = contents(&lab, 2);
+    running.until_row(from + 3);
+    running.signal(Signal::SIGINT);
+    let done = running.end();
+    for interval in done.of("interval") {
+        let missing = u64::from(interval["interval"].as_u64().unwrap() >= u64::from(from));
+        assert_eq!(interval["missing_workers"], missing, "{interval}");
+    }
+    assert!(done.file("summary.html").contains("stand for 1 of 2 workers"));
+    assert!(contents(&lab, 2) == left, "somebody has written to h2 meanwhile");
+    lab.host(1).await_no_brunts();
 }
 
 #[test]
 fn without_a_lease_a_cut_ends_the_work_at_once() {
     let Some(lab) = Lab::of(2) else { return };
-    let mut running = long_job(&lab, "lease=0");
+    let mut running = long_job(&lab, "lease=0", 100);
     running.until_row(2);
     lab.host(2).signal_sshd(Signal::SIGKILL);
     let from = Instant::now();
@@ -182,7 +236,7 @@ fn the_cable_of_the_master_costs_no_interval_on_any_host() {
 #[test]
 fn an_interrupt_waits_for_a_host_that_is_away_and_a_second_one_does_not() {
     let Some(lab) = Lab::of(2) else { return };
-    let mut running = long_job(&lab, "lease=20");
+    let mut running = long_job(&lab, "lease=20", 100);
     running.until_row(2);
     lab.cut(lab.host(2));
     running.until("host=h2 is away: ");

@@ -26,6 +26,7 @@ fn assert_untouched(path: &PathBuf) {
     assert!(fs::read(path).unwrap().iter().all(|byte| *byte == 42), "{} was written to", path.display());
 }
 
+/// B25: what is wrong on two of three hosts is one list, before any I/O on any of them.
 #[test]
 fn a_lun_that_is_missing_and_one_that_is_too_small_are_told_before_a_write() {
     let Some(lab) = Lab::of(3) else { return };
