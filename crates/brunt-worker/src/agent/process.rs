@@ -125,14 +125,15 @@ impl ProcessWorker {
         result.map(drop).map_err(|status| self.failed(status))
     }
 
-    /// Starts what is ready at an instant of `CLOCK_MONOTONIC`, nanoseconds.
-    pub async fn start_at(&self, run_id: u32, monotonic_ns: u64) -> Result<(), String> {
+    /// Starts what is ready at an instant of `CLOCK_MONOTONIC`, nanoseconds. Gives when it begins, by the same clock; 0: it
+    /// does not.
+    pub async fn start_at(&self, run_id: u32, monotonic_ns: u64) -> Result<u64, String> {
         if self.is_gone() {
-            return Ok(());
+            return Ok(0);
         }
         let when = Some(v1::start_request::When::MonotonicNs(monotonic_ns));
         let result = self.client.clone().start(v1::StartRequest { when, run_id }).await;
-        result.map(drop).map_err(|status| self.failed(status))
+        result.map(|reply| reply.into_inner().begins_ns).map_err(|status| self.failed(status))
     }
 
     /// Ends the work. A worker that was told to end it at once and keeps silent is killed.
