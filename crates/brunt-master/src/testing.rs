@@ -182,7 +182,8 @@ pub(crate) struct Stage {
     pub(crate) hook_status: i32,
     /// By host, where they differ.
     pub(crate) hook_statuses: Vec<i32>,
-    pub(crate) deaf: bool,
+    /// Hosts that never answer a stop.
+    pub(crate) deaf: Vec<usize>,
     /// Hosts that never answer an inspection.
     pub(crate) mute: Vec<usize>,
     /// Hosts that take a quarter of a minute to be there.
@@ -223,7 +224,7 @@ impl Stage {
             options,
             hook_status: 0,
             hook_statuses: Vec::new(),
-            deaf: false,
+            deaf: Vec::new(),
             mute: Vec::new(),
             late: Vec::new(),
             start_takes: BTreeMap::new(),
@@ -265,7 +266,7 @@ impl Stage {
                 scripts: Mutex::new(scripts.into()),
                 current: Mutex::default(),
                 hook_status: self.hook_statuses.get(host).copied().unwrap_or(self.hook_status),
-                deaf: self.deaf,
+                deaf: self.deaf.contains(&host),
                 mute: self.mute.contains(&host),
                 late: self.late.contains(&host),
                 prepare_takes: self.prepare_takes.get(&host).copied().unwrap_or_default(),

@@ -26,6 +26,7 @@ mod options;
 mod outbox;
 mod own;
 mod process;
+mod pulse;
 mod relay;
 mod repeat;
 pub mod ring;
