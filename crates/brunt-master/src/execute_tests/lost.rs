@@ -168,10 +168,11 @@ async fn a_worker_for_which_rows_wait_is_named_once() {
     let mut plan = two_hosts();
     plan.runs = vec![run("rd1", Rate::Max, 14)];
     workloads_of(&mut plan.runs[0])[0].hosts = [0, 1].into();
-    let left = Script { start: [seconds(0, 1..=14, 10), vec![drained(0)]].concat(), ..Script::default() };
-    let mut stage = Stage::new(plan, vec![vec![left], vec![Script::default()]]);
+    let mut stage = Stage::new(plan, vec![vec![Script::default()], vec![Script::default()]]);
+    let left = [seconds(0, 1..=14, 10), vec![drained(0)]].concat();
+    stage.later = left.into_iter().zip(1..).map(|(event, second)| (1_000 * second, 0, event)).collect();
     let right = [seconds(0, 1..=14, 5), vec![drained(0)]].concat();
-    stage.later = right.into_iter().map(|event| (500, 1, event)).collect();
+    stage.later.extend(right.into_iter().map(|event| (15_500, 1, event)));
     let order = stage.play().await.order_of_runs();
     let expected = [
         "run 0 rd1 UncontrolledMax",

@@ -260,7 +260,7 @@ impl<'s, L: HostLink> Session<'s, L> {
             orders: Orders::default(),
             absent: dealt.absent.len() as u32,
             last_whole: 0,
-            laggards: Laggards::default(),
+            laggards: Laggards::new(),
             start_skew_ns: Vec::new(),
             taken_up: false,
             past: BTreeMap::new(),
