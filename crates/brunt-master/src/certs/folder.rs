@@ -76,14 +76,18 @@ pub struct Listed {
     pub facts: Option<Facts>,
 }
 
-/// All certificates of a folder, by name.
+/// All certificates of a folder, by name; none where there is no such folder.
 ///
 /// # Errors
 /// The folder cannot be read.
 pub fn list(folder: &Path) -> Result<Vec<Listed>, CertsError> {
     let refused = |source| CertsError::File { path: folder.to_owned(), source };
     let mut paths = Vec::new();
-    for entry in fs::read_dir(folder).map_err(refused)? {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(refused)?,
+    };
+    for entry in entries {
         let path = entry.map_err(refused)?.path();
         if path.extension().is_some_and(|end| end == "pem") {
             paths.push(path);
