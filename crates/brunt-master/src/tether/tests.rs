@@ -304,6 +304,26 @@ async fn a_program_that_is_none_of_ours_is_told() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_a_login_prints_is_bounded() {
+    let (sender, mut events) = mpsc::channel(64);
+    let (to, lines) = mpsc::channel(4);
+    let _link = Link::new(7, crew(), FakeLine(Arc::default()), Terms::NONE, lines, sender);
+    let prints = tokio::spawn(async move {
+        for _ in 0..10_000 {
+            to.send("again".to_owned()).await.unwrap();
+        }
+    });
+    for n in 0..101 {
+        let Some((7, LinkEvent::Stderr { worker: 0, line })) = events.recv().await else { panic!("{n} lines") };
+        match n {
+            100 => assert!(line.starts_with("(9900 lines were dropped here: "), "{line}"),
+            _ => assert_eq!(line, "again"),
+        }
+    }
+    prints.await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_session_goes_on_behind_the_last_message_and_none_comes_twice() {
     let mut bench = bench(LEASE).await;
     [1, 2].iter().for_each(|seq| bench.far.report(*seq));

@@ -147,6 +147,13 @@ async fn without_a_shell_its_words_are_shown() {
 }
 
 #[tokio::test]
+async fn a_message_has_the_beginning_of_a_long_line() {
+    let ends = "head -c 9000 /dev/zero | tr '\\0' x; echo; exit 1";
+    let text = Bench::new(ends).fails(Purpose::Begin).await.to_string();
+    assert!(text.contains("xxx…; the account needs a login shell") && text.len() < 600, "{text}");
+}
+
+#[tokio::test]
 async fn without_ssh_the_package_is_named() {
     let mut bench = Bench::new("");
     bench.dial.client = vec!["/nowhere/ssh".to_owned()];
