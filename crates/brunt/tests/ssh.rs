@@ -171,6 +171,22 @@ async fn an_agent_ends_with_its_connection() {
     assert_eq!(ended.unwrap_err().kind(), std::io::ErrorKind::UnexpectedEof);
 }
 
+/// Neither disk nor console of the master is theirs, and the reports show what they said as text.
+#[test]
+fn a_login_that_prints_without_end_is_bounded() {
+    let force = "ForceCommand printf 'a <b>bold</b>\\033[2J\\n' >&2; yes again >&2 & /bin/sh -c \"$SSH_ORIGINAL_COMMAND\"; kill $!";
+    let Some(sshd) = Sshd::start(force) else { return };
+    let (done, said) = run(&sshd, "hd=one,shell=ssh,system=hosta", "");
+    assert!(done.status.success(), "{said}\n{}", sshd.log());
+    let log = std::fs::read_to_string(sshd.path("out/one-0.stdout.html")).unwrap();
+    assert!(log.contains(" a &lt;b&gt;bold&lt;/b&gt;\\x1b[2J\n"), "{}", &log[..log.len().min(2000)]);
+    let told = log.lines().filter(|line| line.contains(" lines were dropped here: ")).count();
+    let kept = log.lines().filter(|line| line.ends_with(" again")).count();
+    // A hundred a second, whatever else this machine does; each second that lacked some says so.
+    assert!(told >= 3 && kept <= 100 * (told + 1), "{told} times, {kept} lines");
+    assert!(!said.contains('\u{1b}'), "{said}");
+}
+
 /// Runs a parameter file with two hosts behind one sshd.
 fn run(sshd: &Sshd, hosts: &str, more: &str) -> (std::process::Output, String) {
     let lun = sshd.path("lun");
