@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::collections::VecDeque;
+use std::sync::atomic::AtomicBool;
 
 use brunt_plan::work::WorkerEvent;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -11,6 +12,7 @@ use super::*;
 use crate::link::HostLink;
 
 mod rejoin;
+mod words;
 
 type Message = Answer<Option<v1::WorkerMessage>>;
 
@@ -28,6 +30,8 @@ struct World {
     calls: Mutex<Vec<String>>,
     /// How long the next pings and starts take.
     trips: Mutex<VecDeque<Duration>>,
+    /// Whether connections have a process that carries them.
+    carried: AtomicBool,
     /// What the last ping confirmed.
     confirmed: Mutex<u64>,
 }
@@ -105,6 +109,8 @@ enum Mood {
 struct Far {
     mood: watch::Sender<Mood>,
     wall_ms: watch::Sender<i64>,
+    /// How what carries the connection has ended.
+    carrier: watch::Sender<Option<String>>,
     reports: mpsc::UnboundedSender<Message>,
 }
 
@@ -126,6 +132,7 @@ struct FakeTalk {
     number: u32,
     mood: watch::Receiver<Mood>,
     wall_ms: watch::Receiver<i64>,
+    carrier: watch::Receiver<Option<String>>,
     reports: Mutex<Option<UnboundedReceiver<Message>>>,
 }
 
@@ -133,11 +140,12 @@ impl FakeTalk {
     fn new(world: Arc<World>, number: u32) -> (Self, Far) {
         let (mood, its_mood) = watch::channel(Mood::Works);
         let (wall_ms, its_wall_ms) = watch::channel(0);
+        let (carrier, its_carrier) = watch::channel(None);
         let (reports, its_reports) = mpsc::unbounded_channel();
         let reports_of = Mutex::new(Some(its_reports));
         (
-            Self { world, number, mood: its_mood, wall_ms: its_wall_ms, reports: reports_of },
-            Far { mood, wall_ms, reports },
+            Self { world, number, mood: its_mood, wall_ms: its_wall_ms, carrier: its_carrier, reports: reports_of },
+            Far { mood, wall_ms, carrier, reports },
         )
     }
 
@@ -224,7 +232,11 @@ impl Talk for FakeTalk {
     }
 
     async fn ended(&self) -> Option<String> {
-        None
+        let mut carrier = self.carrier.clone();
+        match self.world.carried.load(Relaxed) {
+            true => carrier.wait_for(Option::is_some).await.ok()?.clone(),
+            false => None,
+        }
     }
 }
 
