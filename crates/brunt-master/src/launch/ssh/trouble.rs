@@ -2,6 +2,7 @@
 
 mod openssh;
 
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::time::Duration;
@@ -88,6 +89,12 @@ impl Trouble<'_> {
 
     /// The stream ended without a reason given by the script.
     fn ended(&self) -> (Hope, String) {
+        if let Some(signal) = self.how.and_then(|how| how.signal()) {
+            let text = format!(
+                "ssh was killed by signal {signal} on this machine; look who did that, and whether memory was short (dmesg)"
+            );
+            return (Hope::Now, text);
+        }
         let code = self.how.and_then(|how| how.code());
         if code == Some(SSH_FAILED) {
             return openssh::explain(&self.said, &self.host.system, self.heard.phase);
@@ -114,7 +121,8 @@ impl Trouble<'_> {
         if let Some(own) = self.said.iter().rev().find(own) {
             let own = own.trim_start_matches("error: ");
             return match self.attach {
-                true => (Hope::None, format!("the session cannot go on: {own}")),
+                // Whoever asked says that the session cannot go on.
+                true => (Hope::None, own.to_owned()),
                 false => (Hope::Later, format!("the agent ended before it was ready: {own}")),
             };
         }
