@@ -233,6 +233,9 @@ fn all_hosts_that_cannot_be_reached_are_named_at_once() {
     assert!(line("one").contains("ssh stranger: ") && line("one").contains("Permission denied (publickey"), "{said}");
     assert!(line("two").contains("ssh changed: the key of the host is not the one that is known"), "{said}");
     assert_eq!(line("three"), "", "{said}");
+    // What ssh said is in the log of each.
+    let log = std::fs::read_to_string(sshd.path("out/one-0.stdout.html")).unwrap();
+    assert!(log.contains("Permission denied (publickey"), "{log}");
 }
 
 /// `brunt luns`, with the paths that it lists by host.

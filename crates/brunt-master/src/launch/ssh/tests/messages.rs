@@ -241,22 +241,22 @@ async fn an_agent_that_ends_says_why() {
         (
             "echo dead >&2; exit 9",
             never(
-                "the agent ended before it was ready (exit status 9): dead; if it was killed, look for limits of the login \
-                 shell (ulimit -a) and for lack of memory",
+                "the agent ended before it was ready (exit status 9): dead; look for limits of the login shell (ulimit \
+                 -a) and for lack of memory",
             ),
             not_now(
-                "the agent ended before it was ready (exit status 9): dead; if it was killed, look for limits of the login \
-                 shell (ulimit -a) and for lack of memory",
+                "the agent ended before it was ready (exit status 9): dead; look for limits of the login shell (ulimit \
+                 -a) and for lack of memory",
             ),
         ),
         (
             "exit 255",
             not_now(
-                "the connection, or what ran there, ended without a word: look for limits of the login shell (ulimit -a) and \
+                "the connection, or what ran there, ended without a word; look for limits of the login shell (ulimit -a) and \
                  for lack of memory",
             ),
             not_now(
-                "the connection, or what ran there, ended without a word: look for limits of the login shell (ulimit -a) and \
+                "the connection, or what ran there, ended without a word; look for limits of the login shell (ulimit -a) and \
                  for lack of memory",
             ),
         ),

@@ -1,6 +1,6 @@
 //! What OpenSSH says when it fails (8.0 to 10.0: `sshconnect.c`, `ssh.c`, `packet.c`, `readconf.c`), and what helps.
 
-use super::Hope;
+use super::{Hope, LIMITS};
 use crate::launch::ssh::talk::Phase;
 
 /// The cure for options that are none.
@@ -17,7 +17,7 @@ const THROUGH_PROXY: [&str; 4] =
     ["kex_exchange_identification", "Connection closed by", "Connection reset by", "Could not resolve hostname"];
 
 /// Words of ssh, whether there is hope, and a cure. The first row that fits any line counts.
-const TABLE: &[(&str, Hope, &str)] = &[
+pub(super) const TABLE: &[(&str, Hope, &str)] = &[
     (
         "IDENTIFICATION HAS CHANGED",
         Hope::None,
@@ -123,11 +123,7 @@ fn unknown(said: &[String], phase: Phase) -> String {
     match (last, phase) {
         (Some(last), _) => format!("ssh failed: {last}; {BY_HAND}"),
         (None, Phase::Login) => format!("ssh failed without a word; {BY_HAND}"),
-        (None, _) => {
-            "the connection, or what ran there, ended without a word: look for limits of the login shell (ulimit -a) \
-             and for lack of memory"
-                .to_owned()
-        }
+        (None, _) => format!("the connection, or what ran there, ended without a word; {LIMITS}"),
     }
 }
 
