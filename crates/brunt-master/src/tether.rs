@@ -19,6 +19,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use brunt_plan::plan::Settings;
+use brunt_proto::bound::{Bound, Bounded};
 use brunt_proto::{CallError, PROTOCOL, v1};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
@@ -123,12 +124,13 @@ impl<L: Line> Link<L> {
         crew: Crew,
         line: L,
         terms: Terms,
-        mut lines: mpsc::Receiver<String>,
+        lines: mpsc::Receiver<String>,
         events: mpsc::Sender<(usize, LinkEvent)>,
     ) -> Self {
         let (shared, suspected) = Shared::new(host, crew, line, terms);
         let to = events.clone();
         let log = tokio::spawn(async move {
+            let mut lines = Bounded::new(lines, Bound::default());
             while let Some(line) = lines.recv().await {
                 // Without a receiver the master is at its end; the agent must not wait all the same.
                 let _ = to.send((host, LinkEvent::Stderr { worker: 0, line })).await;

@@ -123,6 +123,22 @@ async fn where_that_is_asked_for_it_goes_on_with_the_rest() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn several_that_are_lost_are_named_together() {
+    let mut plan = lenient();
+    let mut third = plan.hosts[1].clone();
+    third.label = "third".into();
+    plan.hosts.push(third);
+    plan.sds[0].lun.push(Some("/f1".into()));
+    plan.runs.iter_mut().for_each(|r| workloads_of(r)[0].hosts = [0, 1, 2].into());
+    let lost = || Script { start: vec![LinkEvent::Lost("broken pipe".into())], ..Script::default() };
+    let whole = |ops| Script { start: [seconds(0, 1..=9, ops), vec![drained(0)]].concat(), ..Script::default() };
+    let played = Stage::new(plan, vec![vec![whole(9), whole(9)], vec![lost()], vec![lost()]]).play().await;
+    let expected = "workers-missing: on_worker_loss=continue: rd=rd2 stands for 1 of 3 workers: right-0, third-0 are lost, and \
+                    their parts are not done by others";
+    assert!(played.order_of_runs().contains(&expected.to_owned()), "{:?}", played.order_of_runs());
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_last_worker_ends_it_all_the_same() {
     let lost = |ops| Script {
         start: [seconds(0, 1..=2, ops), vec![LinkEvent::Lost("gone".into())]].concat(),
