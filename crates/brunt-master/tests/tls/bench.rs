@@ -6,6 +6,9 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use brunt_master::certs::{self, Issued, Role, Validity, Whom};
+use brunt_master::dial::{Dial, DialError, Purpose};
+use brunt_master::launch::listen::ListenDial;
+use brunt_plan::plan::Host;
 use brunt_proto::tls::{Acceptor, ConnectError, Connector, GREETING, Identity};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -216,6 +219,15 @@ pub async fn connect(fleet: &Fleet, address: SocketAddr, names: &[&str]) -> Resu
     stream.read_to_end(&mut back).await.unwrap();
     assert_eq!(back, b"x");
     Ok(())
+}
+
+/// The master that has these certificates dials the agent of `hosta` there.
+pub async fn dial(folder: &Path, address: SocketAddr, purpose: Purpose) -> Result<(), DialError> {
+    let (label, system) = ("hosta".to_owned(), address.to_string());
+    let host = Host { label, system, shell: Some("vdbench".to_owned()), user: None, install_dir: None, workers: 1 };
+    let dial = ListenDial::with_certificates(&host, 1, folder.to_owned()).unwrap();
+    let (log, _lines) = mpsc::channel(1);
+    dial.dial(purpose, log).await.map(drop)
 }
 
 /// Somebody who trusts anybody goes there with this certificate and waits for the greeting.
