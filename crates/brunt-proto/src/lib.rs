@@ -5,6 +5,7 @@
 //! anything. [`stdio`] is how both ends meet over the standard streams of a child process, [`tls`] how they
 //! do over a network without SSH, [`shell`] how either runs a command for the user, [`digest`] how a build is named, [`keep`] what is put into files.
 
+mod broken;
 mod convert;
 pub mod digest;
 pub mod error;
@@ -20,6 +21,7 @@ pub mod v1 {
     tonic::include_proto!("brunt.v1");
 }
 
+pub use broken::why as why_broken;
 pub use convert::event::Report;
 pub use error::{CallError, WireError};
 
