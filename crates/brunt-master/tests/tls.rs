@@ -4,7 +4,7 @@
 #[path = "tls/bench.rs"]
 mod bench;
 
-use bench::{DAY, Door, Fleet, Shown, connect, dial, knock, show};
+use bench::{DAY, Door, Fleet, Shown, connect, dial, knock, show, visits};
 use brunt_master::certs::{Role, Validity, Whom};
 use brunt_master::dial::{DialError, Purpose};
 use brunt_proto::tls::{ConnectError, Identity};
@@ -141,6 +141,15 @@ async fn certificates_are_tried_again_for_a_session_that_goes_on() {
     // Whoever has no certificates at all is told at once.
     let none = dial(empty.path(), doors[0].address, Purpose::Attach { token: "t".to_owned() }).await.unwrap_err();
     assert!(matches!(none, DialError::Never(_)), "{none}");
+}
+
+/// Also for somebody who would rather resume the session before.
+#[tokio::test]
+async fn each_connection_shows_its_certificate_anew() {
+    let fleet = Fleet::new();
+    let door = Door::open(&fleet).await;
+    let kinds = visits(door.address, Shown::of(&fleet.master), 3).await;
+    assert_eq!(kinds, [(Some(rustls::HandshakeKind::Full), 0); 3]);
 }
 
 /// Other usages say nothing of roles.
