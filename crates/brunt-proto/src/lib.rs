@@ -7,6 +7,7 @@
 //! [`bound`] how much a host may print.
 
 pub mod bound;
+mod broken;
 mod convert;
 pub mod digest;
 pub mod error;
@@ -22,6 +23,7 @@ pub mod v1 {
     tonic::include_proto!("brunt.v1");
 }
 
+pub use broken::why as why_broken;
 pub use convert::event::Report;
 pub use error::{CallError, WireError};
 

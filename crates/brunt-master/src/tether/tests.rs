@@ -388,7 +388,7 @@ async fn a_call_that_never_works_is_not_made_again() {
     let bench = bench(LEASE).await;
     bench.far.mood.send_replace(Mood::Odd);
     let error = bench.link.stop(None).await.unwrap_err();
-    assert_eq!(error, LinkError::Broken("host hosta: too large".into()));
+    assert_eq!(error, LinkError::Broken("too large".into()));
     assert_eq!(bench.world.calls(), ["1: stop None"]);
 }
 
