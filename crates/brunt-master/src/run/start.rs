@@ -161,8 +161,8 @@ impl<'s, L: HostLink> Session<'s, L> {
     /// How long a start may take on a host that is there: no shorter than the lease, since one that is silent for so
     /// long is lost anyhow, and one that is not may have started.
     fn start_limit(&self, dealt: &Dealt<'_>) -> Duration {
-        let writes = dealt.shares().flatten().flat_map(|share| &share.targets).any(|target| target.write);
-        self.rules.lease(writes).max(ANSWER_LIMIT) + LEASE_GRACE
+        let longest = dealt.hosts().into_iter().map(|host| self.layout.lease(host)).max();
+        longest.unwrap_or_default().max(ANSWER_LIMIT) + LEASE_GRACE
     }
 
     /// Time from the call to the common start: long enough for the way to the farthest host.
