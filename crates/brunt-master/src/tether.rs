@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use brunt_plan::plan::Settings;
+use brunt_plan::plan::Plan;
 use brunt_proto::bound::{Bound, Bounded};
 use brunt_proto::{CallError, PROTOCOL, v1};
 use tokio::sync::{mpsc, watch};
@@ -51,22 +51,21 @@ const RETRY_PAUSE: Duration = Duration::from_millis(500);
 /// How long an agent goes on alone, and how often it is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Terms {
-    /// Lease of a run that writes on the host. Zero: a broken connection ends everything there at once.
-    pub writing: Duration,
-    /// Lease of a run that only reads, and while nothing runs.
-    pub reading: Duration,
+    /// How long it goes on alone, from its greeting to its farewell. Zero: a broken connection ends everything there at
+    /// once.
+    pub lease: Duration,
     /// How often a first connection is tried again; `None`: twice, if it fails at once.
     pub retry: Option<u32>,
 }
 
 impl Terms {
     /// Everything ends with the connection.
-    pub const NONE: Self = Self { writing: Duration::ZERO, reading: Duration::ZERO, retry: Some(0) };
+    pub const NONE: Self = Self { lease: Duration::ZERO, retry: Some(0) };
 
-    /// As a plan has them.
-    pub fn of(settings: &Settings) -> Self {
-        let lease = |writes| Duration::from_secs(u64::from(settings.fleet.lease_s(writes)));
-        Self { writing: lease(true), reading: lease(false), retry: settings.fleet.retry }
+    /// Those of each host, as a plan has them.
+    pub fn of(plan: &Plan) -> Vec<Self> {
+        let retry = plan.settings.fleet.retry;
+        plan.leases().into_iter().map(|lease| Self { lease, retry }).collect()
     }
 }
 

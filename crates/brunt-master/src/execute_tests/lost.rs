@@ -6,6 +6,7 @@ use brunt_event::AbortCause;
 use brunt_plan::plan::{OnLoss, Plan, Rate};
 use brunt_plan::work::{Seek, WorkerEvent};
 
+use crate::Control;
 use crate::link::LinkEvent;
 use crate::testing::{Script, Stage, drained, from, plan, run, seconds, stopped, workloads_of};
 
@@ -293,7 +294,26 @@ async fn a_host_that_never_starts_is_given_up_behind_the_lease() {
     assert_eq!(played.outcome.abort, Some(AbortCause::WorkerLost));
     let waited = started.elapsed().as_secs();
     assert!((120..140).contains(&waited), "{waited}");
+    let named =
+        "slow-host: start: no answer from host=right within 10 seconds; waiting for up to 130 seconds".to_owned();
+    assert!(played.order_of_runs().contains(&named), "{:?}", played.order_of_runs());
     assert!(played.calls.contains(&"1 abandon".to_owned()), "{:?}", played.calls);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_interrupt_does_not_wait_for_a_host_that_never_starts() {
+    for (twice, seconds) in [(false, 5..6), (true, 0..2)] {
+        let right = stopped(vec![], vec![]);
+        let mut stage = Stage::new(short(), vec![vec![stopped(vec![], vec![])], vec![right]]);
+        stage.start_takes.insert(1, Duration::from_secs(1_000));
+        stage.controls = vec![("run 0", Control::Interrupt(2)); if twice { 2 } else { 1 }];
+        let started = tokio::time::Instant::now();
+        let played = stage.play().await;
+        assert_eq!(played.outcome.interrupted, Some(2), "{:?}", played.order_of_runs());
+        assert!(seconds.contains(&started.elapsed().as_secs()), "{:?}", started.elapsed());
+        // It may have started.
+        assert!(played.calls.contains(&"1 stop".to_owned()), "{:?}", played.calls);
+    }
 }
 
 #[tokio::test(start_paused = true)]

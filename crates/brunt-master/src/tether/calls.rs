@@ -65,21 +65,19 @@ impl<L: Line> HostLink for Link<L> {
     }
 
     async fn prepare(&self, shares: Vec<Option<WorkerShare>>) -> Result<(), LinkError> {
-        let lease = self.note_run(&shares);
+        self.note_run(&shares);
         // Of runs that are over nothing is asked for again.
         self.shared.confirm_all();
         let taken = self.shared.confirmed();
         self.call(|talk| async move { talk.ping(v1::PingRequest { taken }).await }).await?;
         let slot = |share: Option<WorkerShare>| v1::WorkerSlot { share: share.map(Into::into), placement: None };
         let workers = shares.into_iter().map(slot).collect();
-        let request = v1::PrepareRequest { workers, witness: true, lease_ms: millis(lease) };
+        let request = v1::PrepareRequest { workers, witness: true, lease_ms: millis(self.shared.lease()) };
         let prepared = self.call(|talk| {
             let request = request.clone();
             async move { talk.prepare(request).await }
         });
-        prepared.await?;
-        self.shared.set_lease(lease);
-        Ok(())
+        prepared.await.map(drop)
     }
 
     async fn rejoin(&self) -> Result<(), LinkError> {
@@ -87,8 +85,7 @@ impl<L: Line> HostLink for Link<L> {
     }
 
     fn take_up(&self, shares: &[Option<WorkerShare>]) {
-        let lease = self.note_run(shares);
-        self.shared.set_lease(lease);
+        self.note_run(shares);
     }
 
     async fn measure(&self) -> Result<Duration, LinkError> {

@@ -25,13 +25,15 @@ pub(super) const FIRST_PAUSE: Duration = Duration::from_millis(200);
 pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 impl<L: Line> Keeper<L> {
-    /// Dials until the agent is there again or its lease is over.
+    /// Dials until the agent is there again or its lease is over. That is counted from the end of the connection: the agent
+    /// may have heard everything that was said on it until then. A greeting alone does not renew the lease.
     pub(super) async fn reattach(&mut self, why: String) -> Next<L> {
         let lease = self.shared.lease();
         let heard = self.shared.heard();
-        let (until, tell_at) = (heard + lease, Instant::now() + TELL_AFTER);
+        let (mut until, tell_at) = (Instant::now() + lease, Instant::now() + TELL_AFTER);
         let (mut told, mut last, mut pause) = (false, None, FIRST_PAUSE);
         while Instant::now() < until {
+            let heard_before = self.shared.heard();
             let done = {
                 let attempt = timeout(until - Instant::now(), self.attempt());
                 tokio::pin!(attempt);
@@ -63,6 +65,10 @@ impl<L: Line> Keeper<L> {
                 Ok(Err(DialError::NotNow(text))) => Some(text),
                 Err(_) => None,
             };
+            if self.shared.heard() > heard_before {
+                // It was greeted, and may have heard what came behind that.
+                until = Instant::now() + lease;
+            }
             last = failed.or(last);
             if !told {
                 told = true;
@@ -119,6 +125,7 @@ impl<L: Line> Keeper<L> {
         if reply.protocol != PROTOCOL || reply.token != shared.token() {
             return Err(DialError::Never("another agent has answered".to_owned()));
         }
+        shared.hear();
         match timeout(HELLO_LIMIT, talk.events(v1::EventsRequest { after: shared.taken() })).await {
             Ok(Ok(reports)) => Ok((talk, reports)),
             Ok(Err(error)) => Err(not_now(&words(error))),

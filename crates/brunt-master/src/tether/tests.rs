@@ -107,6 +107,8 @@ enum Mood {
     Works,
     /// Nothing is answered.
     Silent,
+    /// A greeting is answered, and nothing else.
+    Greets,
     /// Every call fails at once.
     Broken,
     /// Calls but the ping fail.
@@ -166,8 +168,9 @@ impl FakeTalk {
         }
         match mood {
             Mood::Odd if what != "ping" => Err(CallError::Broken("too large".into())),
+            Mood::Greets if what.starts_with("hello") => Ok(reply),
             Mood::Works | Mood::Odd => Ok(reply),
-            Mood::Silent => std::future::pending().await,
+            Mood::Greets | Mood::Silent => std::future::pending().await,
             Mood::Broken => Err(CallError::Broken("broken pipe".into())),
             Mood::Refuses(why) => Err(CallError::Refused(why.into())),
         }
@@ -273,7 +276,7 @@ async fn bench(lease: Duration) -> Bench {
     let world = Arc::new(World::default());
     let far = world.will_work(1);
     let (sender, events) = mpsc::channel(64);
-    let terms = Terms { writing: lease, reading: lease, retry: Some(0) };
+    let terms = Terms { lease, retry: Some(0) };
     let (_, lines) = mpsc::channel(1);
     let link = Link::new(7, crew(), FakeLine(Arc::clone(&world)), terms, lines, sender);
     link.hello().await.unwrap();
@@ -417,6 +420,23 @@ async fn a_host_is_lost_when_its_lease_is_over() {
     assert_eq!(bench.link.stop(None).await, Err(LinkError::Broken(text.into())));
     assert!(bench.world.calls().contains(&"abandon".into()));
     assert_eq!(bench.events.recv().await, None, "nothing comes after a loss");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_host_is_not_lost_before_its_lease_can_be_over() {
+    let mut bench = bench(LEASE).await;
+    // Its answers do not get here; what is said to it may get there until the connection is given up.
+    bench.far.mood.send_replace(Mood::Silent);
+    let from = Instant::now();
+    bench.away().await;
+    let given_up = from.elapsed();
+    assert!(given_up >= Duration::from_secs(6), "{given_up:?}");
+    // One that answers to a greeting may have heard the rest.
+    sleep(Duration::from_secs(20)).await;
+    bench.world.will_work(2).mood.send_replace(Mood::Greets);
+    bench.lost().await;
+    let lost = from.elapsed() - given_up;
+    assert!(lost >= Duration::from_secs(20) + LEASE && lost < LEASE * 2, "{lost:?}");
 }
 
 #[tokio::test(start_paused = true)]
