@@ -4,8 +4,9 @@
 #[path = "listen/lab.rs"]
 mod lab;
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
+use std::time::{Duration, Instant};
 
 use lab::{Lab, certificates, listening};
 
@@ -84,6 +85,45 @@ fn strangers_do_not_stop_a_run() {
     for why in ["it showed no certificate", "it does not speak TLS", "it refused this agent's certificate"] {
         assert!(log.contains(why), "{why}: {log}");
     }
+}
+
+/// Whoever is thrown out comes again.
+#[test]
+#[ignore = "slow: 60 s; .ci/run runs it"]
+fn two_hundred_connections_that_stay_half_open_for_a_minute_do_not_stop_a_run() {
+    const MINUTE: Duration = Duration::from_secs(60);
+    let lab = Lab::new();
+    let mut run = lab.start_run(3600);
+    run.wait_for_rows(2);
+    let half = |n: usize| {
+        let mut stream = TcpStream::connect(lab.address()).unwrap();
+        let _ = stream.write_all(&[22, 3, 1, 2, 0, 1][..n % 7]);
+        stream.set_nonblocking(true).unwrap();
+        stream
+    };
+    let mut open: Vec<TcpStream> = (0..200).map(half).collect();
+    let (from, mut rows, mut thrown_out) = (Instant::now(), 0, 0);
+    while from.elapsed() < MINUTE {
+        run.wait_for_rows(1);
+        rows += 1;
+        for (n, stream) in open.iter_mut().enumerate() {
+            match stream.read(&mut [0]) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                Ok(0) | Err(_) => {
+                    thrown_out += 1;
+                    *stream = half(n);
+                }
+                Ok(_) => panic!("a stranger was answered"),
+            }
+        }
+    }
+    assert!(rows >= 57, "{rows} rows in {:?}", from.elapsed());
+    assert!(thrown_out >= 200, "{thrown_out} were thrown out: each has 10 s");
+    drop(open);
+    run.interrupt();
+    let (status, text) = lab.short_run();
+    assert_eq!(status, Some(0), "{text}");
+    lab.end();
 }
 
 #[test]
