@@ -34,6 +34,7 @@ mod slow;
 mod takeover;
 pub mod tether;
 pub mod totals;
+mod under_way;
 mod verdict;
 mod witness;
 

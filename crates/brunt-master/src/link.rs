@@ -152,7 +152,8 @@ pub trait HostLink: Send + Sync {
     }
 
     /// Starts all prepared workers `delay` from now (the agent's clock takes over at the arrival of the call, half of
-    /// the shortest round trip from here). Gives how far off the instant may be: half the spread of the round trips.
+    /// the shortest round trip from here). Gives how far off that instant the last of them may
+    /// begin: by how much it was late, as far as clocks can be compared over the way there.
     ///
     /// # Errors
     /// Not prepared, or no answer.

@@ -12,6 +12,7 @@ impl<L: HostLink> Session<'_, L> {
         match event {
             LinkEvent::Away { why, lease } => {
                 self.set_away(host, true);
+                self.under_way.forget_host(host);
                 let seconds = lease.as_secs_f64();
                 let text =
                     format!("host={label} is away: it {why}; its work goes on there, for {seconds} seconds at most");
@@ -42,6 +43,7 @@ impl<L: HostLink> Session<'_, L> {
             }
             LinkEvent::Lost(text) => {
                 self.set_away(host, false);
+                self.under_way.forget_host(host);
                 return Some(LinkEvent::Lost(text));
             }
             other => return Some(other),

@@ -2,7 +2,7 @@
 //!
 //! The samples of the workers drive it. The only clock is that of the drain: I/O that does not return sends no sample.
 
-mod drain;
+pub(crate) mod drain;
 mod findings;
 mod finish;
 mod interval;
@@ -24,13 +24,14 @@ use crate::idle::{IdleWatch, LongestIdle};
 use crate::link::{HostLink, LinkEvent};
 use crate::merge::Merger;
 use crate::monitor::Monitor;
-use crate::run::drain::{ANSWER_LIMIT, Drain, Outstanding};
+use crate::run::drain::{Drain, Outstanding};
 use crate::run::findings::Findings;
 pub(crate) use crate::run::finish::RunReport;
 use crate::run::laggard::Laggards;
 use crate::run::orders::Orders;
-use crate::session::{Halt, Heard, Loss, Patience, Session};
+use crate::session::{Halt, Heard, Loss, Session};
 use crate::totals::Totals;
+use crate::under_way::Order;
 
 /// A run that is going on.
 pub(crate) struct Run<'r, 's, L> {
@@ -136,7 +137,7 @@ impl<L: HostLink> Run<'_, '_, L> {
                     }
                 }
                 Heard::Link(host, event) => self.link_event(host, event).await,
-                Heard::Presence => {}
+                Heard::Presence => self.say_who_is_waited_for(),
                 Heard::Tick => {
                     if self.drain_tick() {
                         break;
@@ -145,6 +146,11 @@ impl<L: HostLink> Run<'_, '_, L> {
             }
             self.tell_returned().await;
             self.advance().await;
+        }
+        match self.halt {
+            None => self.session.settle().await,
+            // Nothing comes behind it that could be mistaken.
+            Some(_) => self.session.under_way.forget(),
         }
         self.finish()
     }
@@ -260,18 +266,8 @@ impl<L: HostLink> Run<'_, '_, L> {
             watch.forget(number);
         }
         self.orders.dropped.push(sd);
-        let fleet = self.session.fleet;
         let hosts = self.reachable(&self.hosts);
-        let calls = hosts.iter().filter_map(|h| Some((*h, fleet.hosts.get(*h)?.link.drop_sd(sd)))).collect();
-        for (h, result) in self.session.call_anyway(calls, ANSWER_LIMIT, Patience::Brief).await {
-            if let Err(why) = result
-                && !self.session.is_away(h)
-            {
-                let host = self.session.layout.host_label(h);
-                let text = format!("data_errors=remove_device: the failing SD stays in use on {host}: {why}");
-                self.session.notice(true, "remove-device", text);
-            }
-        }
+        self.session.tell(Order::Drop(sd), &hosts).await;
     }
 
     /// Ends the run when all work that ends with its data has ended (`docs/vdbench/raw.md` §8.9). The interval in

@@ -4,7 +4,7 @@
 //! fails its call, and an interrupt ends the wait.
 
 use std::collections::{HashSet, VecDeque};
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::Poll;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -19,6 +19,7 @@ use crate::fleet::{Control, Fleet, Layout};
 use crate::link::{HostLink, LinkError, LinkEvent};
 use crate::planned::Numbers;
 use crate::rules::Rules;
+use crate::under_way::UnderWay;
 
 /// Why an execution goes no further.
 #[derive(Debug, Clone, PartialEq)]
@@ -97,6 +98,8 @@ pub(crate) struct Session<'a, L> {
     pub(crate) returned: Vec<usize>,
     /// Hooks that another master has run: command and place.
     pub(crate) hooks_run: Vec<(String, String)>,
+    /// What hosts were told and have not answered.
+    pub(crate) under_way: UnderWay<'a>,
     inbox: Option<Receiver<(usize, LinkEvent)>>,
     backlog: VecDeque<(usize, LinkEvent)>,
     control: Option<Receiver<Control>>,
@@ -173,6 +176,7 @@ impl<'a, L: HostLink> Session<'a, L> {
             away,
             returned: Vec::new(),
             hooks_run: Vec::new(),
+            under_way: UnderWay::default(),
             inbox: Some(inbox),
             backlog: VecDeque::new(),
             control: Some(control),
@@ -216,6 +220,7 @@ impl<'a, L: HostLink> Session<'a, L> {
                     Some(control) => return Heard::Control(control),
                     None => self.control = None,
                 },
+                answers = poll_fn(|cx| self.under_way.poll(cx)), if !self.under_way.is_empty() => self.answered(answers),
                 event = next(&mut self.inbox) => match event {
                     Some((host, event)) => return match self.presence(host, event) {
                         Some(event) => Heard::Link(host, event),
@@ -331,7 +336,7 @@ impl<'a, L: HostLink> Session<'a, L> {
     {
         let mut calls = Calls::new(calls);
         // All are on their way before anything else is looked at.
-        if std::future::poll_fn(|cx| Poll::Ready(calls.poll(cx))).await.is_pending() {
+        if poll_fn(|cx| Poll::Ready(calls.poll(cx))).await.is_pending() {
             let mut until = Instant::now() + limit;
             loop {
                 match self.finish(&mut calls, Some(until), patience).await {
@@ -367,7 +372,7 @@ impl<'a, L: HostLink> Session<'a, L> {
                     Some(control) => return Finish::Control(control),
                     None => self.control = None,
                 },
-                () = std::future::poll_fn(|cx| calls.poll(cx)) => return Finish::Done,
+                () = poll_fn(|cx| calls.poll(cx)) => return Finish::Done,
                 event = next(&mut self.inbox) => match event {
                     Some((host, event)) => {
                         match &event {

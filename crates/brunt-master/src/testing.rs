@@ -163,22 +163,13 @@ impl HostLink for FakeAgent {
 
 pub(crate) fn facts(sd: u32) -> LunFacts {
     LunFacts {
-        sd,
-        kind: LunKind::File,
         size: 8 << 20,
         readable: true,
         writable: true,
         identity: Some(format!("file {sd}")),
         block_size: Some(512),
         timeout_s: Some(60),
-        nowait: None,
-        allocated: None,
-        tags: None,
-        io_poll: false,
-        refusals: vec![],
-        warnings: vec![],
-        path: None,
-        trouble: None,
+        ..LunFacts::silent(sd, LunKind::File)
     }
 }
 
@@ -191,7 +182,8 @@ pub(crate) struct Stage {
     pub(crate) hook_status: i32,
     /// By host, where they differ.
     pub(crate) hook_statuses: Vec<i32>,
-    pub(crate) deaf: bool,
+    /// Hosts that never answer a stop.
+    pub(crate) deaf: Vec<usize>,
     /// Hosts that never answer an inspection.
     pub(crate) mute: Vec<usize>,
     /// Hosts that take a quarter of a minute to be there.
@@ -232,7 +224,7 @@ impl Stage {
             options,
             hook_status: 0,
             hook_statuses: Vec::new(),
-            deaf: false,
+            deaf: Vec::new(),
             mute: Vec::new(),
             late: Vec::new(),
             start_takes: BTreeMap::new(),
@@ -274,7 +266,7 @@ impl Stage {
                 scripts: Mutex::new(scripts.into()),
                 current: Mutex::default(),
                 hook_status: self.hook_statuses.get(host).copied().unwrap_or(self.hook_status),
-                deaf: self.deaf,
+                deaf: self.deaf.contains(&host),
                 mute: self.mute.contains(&host),
                 late: self.late.contains(&host),
                 prepare_takes: self.prepare_takes.get(&host).copied().unwrap_or_default(),

@@ -6,6 +6,7 @@
 //! that it has, and calls that were under way are made again. Events come once and in order whatever happens.
 
 mod calls;
+mod clocks;
 mod keeper;
 mod reattach;
 mod rejoin;
@@ -25,6 +26,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::dial::{DialError, Purpose};
 use crate::link::{HostHello, LinkError, LinkEvent};
+use clocks::Clocks;
 use keeper::Keeper;
 pub use rejoin::{Keepsake, Kept};
 use shared::{Shared, State};
@@ -92,8 +94,8 @@ pub struct Link<L: Line> {
     hooks: AtomicU64,
     /// The run that was prepared last.
     run: AtomicU32,
-    /// The shortest and the longest round trip, measured before a start.
-    trips: Mutex<(Duration, Duration)>,
+    /// As measured before a start.
+    clocks: Mutex<Clocks>,
     keepsake: Keepsake,
 }
 
@@ -139,7 +141,7 @@ impl<L: Line> Link<L> {
             keeper: Mutex::new(None),
             hooks: AtomicU64::new(0),
             run: AtomicU32::new(0),
-            trips: Mutex::new((Duration::ZERO, Duration::ZERO)),
+            clocks: Mutex::default(),
             keepsake: Keepsake::default(),
         }
     }

@@ -226,3 +226,18 @@ fn a_key_that_others_may_read_is_refused() {
         assert_eq!(text, format!("others may read the key {key} (mode {mode:03o}); run: chmod 600 {key}"));
     }
 }
+
+#[test]
+fn a_key_of_another_user_is_refused() {
+    if !nix::unistd::geteuid().is_root() {
+        assert!(std::env::var_os("BRUNT_TEST_NO_SKIP").is_none(), "must not skip here: root is needed");
+        use std::io::Write;
+        return writeln!(std::io::stderr(), "skipped: only root can give a file away").unwrap();
+    }
+    let fleet = Fleet::new();
+    let key = &fleet.agent.files.key;
+    std::os::unix::fs::chown(key, Some(12_345), None).unwrap();
+    let text = Identity::load(Role::Agent, fleet.agent.files.clone()).unwrap_err().to_string();
+    let key = key.display();
+    assert_eq!(text, format!("the key {key} belongs to user 12345, who may read and change it; run: chown 0 {key}"));
+}

@@ -27,12 +27,14 @@ mod options;
 mod outbox;
 mod own;
 mod process;
+mod pulse;
 mod relay;
 mod repeat;
 pub mod ring;
 mod service;
 pub mod session;
 mod sights;
+mod sign;
 mod stdio;
 mod team;
 mod thread;
@@ -207,7 +209,8 @@ fn open(options: &AgentOptions, desk: &Arc<Desk>) -> Result<(), AgentError> {
     };
     let lives = stdio::reader(input).map_err(AgentError::Stdio)?;
     desk.listen_at(socket, lives).map_err(AgentError::Start)?;
-    stdio::say(output, &marker).map_err(AgentError::Stdio)
+    let desk = Arc::clone(desk);
+    sign::give(output, &marker, move || desk.sign()).map_err(AgentError::Stdio)
 }
 
 /// Waits until the last messages have left, for some time.

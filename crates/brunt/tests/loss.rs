@@ -6,6 +6,7 @@ mod running;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use running::{Running, await_end, is_there};
@@ -62,6 +63,29 @@ fn a_killed_worker_of_several_ends_the_run() {
     let ended = running.end();
     assert_eq!(ended.status, Some(7), "{}", ended.said);
     assert!(ended.said.contains("Slave localhost-1 aborting: worker localhost-1 (process "), "{}", ended.said);
+    assert!(!is_there(first) && !is_there(second));
+}
+
+/// One of two workers hangs: the end comes all the same, and soon, with what was measured.
+#[test]
+fn an_interrupt_ends_a_run_in_which_a_worker_hangs() {
+    let parm = "misc=(sim.a.hit=1m,lease=30)\nhd=default,jvms=2\nhd=localhost\nsd=sd1,lun=sim:a,threads=2\n\
+                wd=wd1,sd=sd1,xfersize=4k,rdpct=100\nrd=rd1,wd=wd1,iorate=200,elapsed=3600,interval=1\n";
+    let mut running = Running::start(parm);
+    running.until_row(3);
+    let (first, second) = (running.worker(0), running.worker(1));
+    kill(second, Signal::SIGSTOP).unwrap();
+    let from = Instant::now();
+    running.interrupt();
+    let ended = running.end();
+    let named = "warning: localhost-1 does not stop; waiting up to 180 seconds, Ctrl-C again leaves now";
+    assert!(ended.said.contains(named), "{}", ended.said);
+    assert_eq!(ended.status, Some(130), "{}", ended.said);
+    assert!(from.elapsed() < Duration::from_secs(25), "{:?}: {}", from.elapsed(), ended.said);
+    let lost = format!("worker localhost-1 (process {second}) has ended: it was told to stop, was silent for 1");
+    assert!(ended.said.contains(&lost), "{}", ended.said);
+    assert!(ended.rows().starts_with(&[1, 2, 3]), "{}", ended.summary);
+    assert!(ended.events.contains("\"end\":\"signal\",\"complete\":false"), "{}", ended.said);
     assert!(!is_there(first) && !is_there(second));
 }
 

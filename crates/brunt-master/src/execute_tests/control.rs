@@ -1,12 +1,15 @@
 //! Signals, and I/O that does not return.
 
+use std::time::Duration;
+
 use brunt_event::AbortCause;
 use brunt_parm::ast::DataErrors;
 use brunt_plan::plan::Rate;
 use brunt_plan::work::WorkerEvent;
 
 use crate::Control;
-use crate::testing::{Script, Stage, failure, from, plan, run, sample, seconds, stopped, whole};
+use crate::execute_tests::lost::two_hosts;
+use crate::testing::{Script, Stage, drained, failure, from, plan, run, sample, seconds, stopped, whole};
 
 fn stage(script: Script) -> Stage {
     Stage::new(plan(vec![run("rd1", Rate::Fixed(100.0), 30), run("rd2", Rate::Fixed(1.0), 2)]), vec![vec![script]])
@@ -51,7 +54,7 @@ async fn an_agent_that_does_not_answer_keeps_nobody_from_leaving() {
     let start = [seconds(0, 1..=2, 100), vec![failure(0, 0)]].concat();
     let mut stage = stage(Script { start, ..Script::default() });
     stage.plan.settings.data_errors = DataErrors::Limit { count: 1, seconds: None };
-    stage.deaf = true;
+    stage.deaf = vec![0];
     stage.controls = vec![("failed", Control::Interrupt(2))];
     let started = tokio::time::Instant::now();
     let played = stage.play().await;
@@ -64,6 +67,36 @@ async fn an_agent_that_does_not_answer_keeps_nobody_from_leaving() {
     assert_eq!(order[order.len() - 3..], expected);
     assert!(started.elapsed().as_secs() < 2);
     assert_eq!(played.calls.last().map(String::as_str), Some("0 shutdown"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_does_not_stop_is_named_and_holds_up_nobody_elses_messages() {
+    let left = Script { start: seconds(0, 1..=3, 10), ..Script::default() };
+    let right = Script { start: seconds(0, 1..=2, 5), ..Script::default() };
+    let mut stage = Stage::new(two_hosts(), vec![vec![left], vec![right]]);
+    stage.deaf = vec![1];
+    stage.controls = vec![("interval 2", Control::Interrupt(2))];
+    let gone = from(0, WorkerEvent::Fatal("it was killed".into()));
+    stage.later =
+        vec![(2_500, 0, from(0, WorkerEvent::Log("on its way out".into()))), (3_500, 0, drained(0)), (10_500, 1, gone)];
+    let started = tokio::time::Instant::now();
+    let played = stage.play().await;
+    let order = played.order_of_runs();
+    let expected = [
+        "interval 2: 15 in 1000 ms",
+        "draining 2 for 1",
+        "draining 2 for 2",
+        "log 0 on its way out",
+        "draining 2 for 3",
+        "draining 1 for 4",
+        "draining 1 for 5",
+        "end-waits: right-0 does not stop; waiting up to 240 seconds, Ctrl-C again leaves now",
+        "draining 1 for 6",
+    ];
+    assert_eq!(order[3..3 + expected.len()], expected);
+    assert!(order.contains(&"lost 1 it was killed (rd=rd1, in interval 3)".to_owned()), "{order:?}");
+    assert_eq!(played.outcome.interrupted, Some(2));
+    assert!(started.elapsed() < Duration::from_secs(11), "{:?}", started.elapsed());
 }
 
 #[tokio::test(start_paused = true)]

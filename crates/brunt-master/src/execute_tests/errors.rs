@@ -92,7 +92,7 @@ async fn remove_device_drops_the_sd_once_and_goes_on() {
     let mut plan = with(DataErrors::RemoveDevice);
     plan.settings.timeout = vec!["2".into()];
     let mut stage = Stage::new(plan, vec![vec![script]]);
-    stage.deaf = true;
+    stage.deaf = vec![0];
     let played = stage.play().await;
     let order = played.order_of_runs();
     let expected = [

@@ -69,7 +69,7 @@ impl Agent for Fake {
         if let Some(v1::start_request::When::DelayNs(delay)) = request.into_inner().when {
             self.delay_ns.store(delay, Ordering::Relaxed);
         }
-        Ok(Response::new(v1::StartReply {}))
+        Ok(Response::new(v1::StartReply::default()))
     }
 
     async fn events(&self, _: Request<v1::EventsRequest>) -> Answer<Self::EventsStream> {

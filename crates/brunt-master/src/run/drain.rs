@@ -14,6 +14,9 @@ pub(crate) const ANSWER_LIMIT: Duration = Duration::from_secs(30);
 /// How much later than planned the last samples may come before we say that we wait.
 const GRACE: Duration = Duration::from_secs(2);
 
+/// Seconds since the end after which it is said who does not stop.
+const NAMED_AFTER: u64 = 5;
+
 /// An I/O is called young when it was issued so long after the end at least: ends are not the same to the second.
 const YOUNG_NS: u64 = 2_000_000_000;
 
@@ -49,6 +52,11 @@ impl Drain {
         if back && self.from.is_some_and(|from| from < soon) {
             *self = Self { from: Some(soon), seconds: 0, ..*self };
         }
+    }
+
+    /// How long what is out is waited for.
+    pub(crate) fn limit(&self) -> Duration {
+        self.limit
     }
 
     /// Whether it stands still.
@@ -88,6 +96,9 @@ impl<L: HostLink> Run<'_, '_, L> {
         let outstanding = self.merger.unfinished().map(out).sum();
         let seconds = self.drain.seconds;
         self.session.emit(Event::Draining { outstanding, seconds });
+        if seconds >= NAMED_AFTER {
+            self.name_who_does_not_stop();
+        }
         if Duration::from_secs(seconds) < self.drain.limit {
             return false;
         }
@@ -106,27 +117,27 @@ impl<L: HostLink> Run<'_, '_, L> {
         let still_at_work =
             |w: &usize| self.workers.get(*w).and_then(|w| w.outstanding.as_ref()).is_some_and(Outstanding::is_young);
         let (at_work, stuck): (Vec<usize>, Vec<usize>) = self.merger.unfinished().partition(still_at_work);
-        let one = |w: usize| {
-            let (label, state) = (self.session.layout.label(w), self.workers.get(w));
-            let luns = state.map(|s| s.luns.join(" ")).unwrap_or_default();
-            match state.and_then(|s| s.outstanding.as_ref()) {
-                Some(Outstanding { count, oldest_ns, lun: Some(lun), .. }) => {
-                    let seconds = oldest_ns / 1_000_000_000;
-                    format!("{count} I/Os of {label} (the oldest to lun {lun}, {seconds} seconds old)")
-                }
-                Some(Outstanding { count, oldest_ns, lun: None, .. }) => {
-                    format!(
-                        "{count} I/Os of {label} (lun {luns}, the oldest {} seconds old)",
-                        oldest_ns / 1_000_000_000
-                    )
-                }
-                None => format!("{label} (lun {luns})"),
-            }
-        };
-        let stuck: Vec<String> = stuck.into_iter().map(one).collect();
+        let stuck: Vec<String> = stuck.into_iter().map(|w| self.out_on(w)).collect();
         let at_work: Vec<&str> = at_work.into_iter().map(|w| self.session.layout.label(w)).collect();
         let (what, seconds) = (never_ended(&stuck, &at_work), self.drain.seconds);
         format!("{what}; given up {seconds} seconds after the end of rd={}", self.name)
+    }
+
+    /// What is known of the I/O that a worker has out.
+    pub(super) fn out_on(&self, worker: usize) -> String {
+        let (label, state) = (self.session.layout.label(worker), self.workers.get(worker));
+        let luns = || state.map(|s| s.luns.join(" ")).unwrap_or_default();
+        match state.and_then(|s| s.outstanding.as_ref()) {
+            Some(Outstanding { count, oldest_ns, lun: Some(lun), .. }) => {
+                let seconds = oldest_ns / 1_000_000_000;
+                format!("{count} I/Os of {label} (the oldest to lun {lun}, {seconds} seconds old)")
+            }
+            Some(Outstanding { count, oldest_ns, lun: None, .. }) => {
+                let seconds = oldest_ns / 1_000_000_000;
+                format!("{count} I/Os of {label} (lun {}, the oldest {seconds} seconds old)", luns())
+            }
+            None => format!("{label} (lun {})", luns()),
+        }
     }
 }
 

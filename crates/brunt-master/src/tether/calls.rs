@@ -9,6 +9,7 @@ use brunt_proto::{WireError, v1};
 use tokio::time::{Instant, timeout};
 
 use super::Link;
+use super::clocks::Clocks;
 use super::rejoin::facts;
 use super::shared::millis;
 use super::talk::{Answer, Line, Talk};
@@ -24,22 +25,21 @@ impl<L: Line> Link<L> {
         self.broken(&error.to_string())
     }
 
-    /// The shortest and the longest round trip of those measured last.
-    fn trips(&self) -> (Duration, Duration) {
-        *self.trips.lock().unwrap_or_else(PoisonError::into_inner)
+    /// How the agent's clock runs beside ours, as measured last.
+    fn clocks(&self) -> Clocks {
+        *self.clocks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The shortest and the longest of a few round trips.
-async fn round_trips(talk: &impl Talk) -> Answer<(Duration, Duration)> {
-    let (mut shortest, mut longest) = (Duration::MAX, Duration::ZERO);
+/// A few round trips.
+async fn round_trips(talk: &impl Talk) -> Answer<Clocks> {
+    let mut clocks = Clocks::default();
     for _ in 0..PINGS {
         let sent = Instant::now();
-        talk.ping(v1::PingRequest::default()).await?;
-        let trip = sent.elapsed();
-        (shortest, longest) = (shortest.min(trip), longest.max(trip));
+        let reply = talk.ping(v1::PingRequest::default()).await?;
+        clocks.trip(sent, reply.clock_ns);
     }
-    Ok((shortest, longest))
+    Ok(clocks)
 }
 
 impl<L: Line> HostLink for Link<L> {
@@ -92,23 +92,23 @@ impl<L: Line> HostLink for Link<L> {
     }
 
     async fn measure(&self) -> Result<Duration, LinkError> {
-        let trips = self.call(|talk| async move { round_trips(&*talk).await }).await?;
-        *self.trips.lock().unwrap_or_else(PoisonError::into_inner) = trips;
-        Ok(trips.1)
+        let clocks = self.call(|talk| async move { round_trips(&*talk).await }).await?;
+        *self.clocks.lock().unwrap_or_else(PoisonError::into_inner) = clocks;
+        Ok(clocks.longest())
     }
 
     async fn start(&self, delay: Duration) -> Result<Duration, LinkError> {
-        let (at, run_id, (shortest, longest)) = (Instant::now() + delay, self.run.load(Relaxed), self.trips());
+        let (at, run_id, clocks) = (Instant::now() + delay, self.run.load(Relaxed), self.clocks());
         let started = self.call(|talk| async move {
-            let left = at.saturating_duration_since(Instant::now()).saturating_sub(shortest / 2);
+            let left = at.saturating_duration_since(Instant::now()).saturating_sub(clocks.way());
             let delay_ns = u64::try_from(left.as_nanos()).unwrap_or(u64::MAX);
             let sent = Instant::now();
-            talk.start(v1::StartRequest { when: Some(v1::start_request::When::DelayNs(delay_ns)), run_id }).await?;
-            Ok(sent.elapsed())
+            let when = Some(v1::start_request::When::DelayNs(delay_ns));
+            let reply = talk.start(v1::StartRequest { when, run_id }).await?;
+            Ok((reply.begins_ns, sent.elapsed()))
         });
-        // The call itself is one more round trip.
-        let trip = started.await?;
-        Ok(longest.max(trip).saturating_sub(shortest) / 2)
+        let (begins_ns, trip) = started.await?;
+        Ok(clocks.off(at, begins_ns, trip))
     }
 
     async fn stop(&self, after_interval: Option<u32>) -> Result<(), LinkError> {

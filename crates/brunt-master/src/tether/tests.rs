@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::collections::VecDeque;
+use std::sync::OnceLock;
 
 use brunt_plan::work::WorkerEvent;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -11,6 +12,7 @@ use super::*;
 use crate::link::HostLink;
 
 mod rejoin;
+mod start;
 
 type Message = Answer<Option<v1::WorkerMessage>>;
 
@@ -26,8 +28,10 @@ struct World {
     openings: Mutex<VecDeque<Opening>>,
     /// What was called, with the number of the connection.
     calls: Mutex<Vec<String>>,
-    /// How long the next pings and starts take.
+    /// How long the next ways of pings and starts take, there and back.
     trips: Mutex<VecDeque<Duration>>,
+    /// When our clock began, and how far the agents' is ahead of it.
+    began: OnceLock<Instant>,
     /// What the last ping confirmed.
     confirmed: Mutex<u64>,
 }
@@ -36,6 +40,12 @@ impl World {
     async fn trip(&self) {
         let trip = self.trips.lock().unwrap().pop_front();
         sleep(trip.unwrap_or_default()).await;
+    }
+
+    /// The agents' clock.
+    fn clock_ns(&self) -> u64 {
+        let here = self.began.get_or_init(Instant::now).elapsed();
+        (Duration::from_secs(77_777) + here).as_nanos() as u64
     }
 
     fn called(&self, what: String) {
@@ -178,11 +188,13 @@ impl Talk for FakeTalk {
 
     async fn ping(&self, request: v1::PingRequest) -> Answer<v1::PingReply> {
         self.world.trip().await;
+        let clock_ns = self.world.clock_ns();
+        self.world.trip().await;
         if request.taken > 0 {
             *self.world.confirmed.lock().unwrap() = request.taken;
         }
         let wall_ms = *self.wall_ms.borrow();
-        self.answer("ping".into(), v1::PingReply { wall_ms }).await
+        self.answer("ping".into(), v1::PingReply { wall_ms, clock_ns }).await
     }
 
     async fn inspect(&self, _: v1::InspectRequest) -> Answer<v1::InspectReply> {
@@ -195,7 +207,10 @@ impl Talk for FakeTalk {
 
     async fn start(&self, request: v1::StartRequest) -> Answer<v1::StartReply> {
         self.world.trip().await;
-        self.answer(format!("start {:?}", request.when), v1::StartReply {}).await
+        let Some(v1::start_request::When::DelayNs(delay)) = request.when else { panic!("{request:?}") };
+        let begins_ns = self.world.clock_ns() + delay;
+        self.world.trip().await;
+        self.answer(format!("start {:?}", request.when), v1::StartReply { begins_ns }).await
     }
 
     async fn events(&self, request: v1::EventsRequest) -> Answer<Self::Reports> {

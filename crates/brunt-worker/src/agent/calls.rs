@@ -42,7 +42,7 @@ pub struct Calls {
     relay: Relay,
     team: OnceCell<Team>,
     prepared: Repeat<Prepared, ()>,
-    started: Repeat<u32, ()>,
+    started: Repeat<u32, u64>,
     hook: Repeat<u64, v1::RunHookReply>,
     sights: Sights,
     marks: Arc<Marks>,
@@ -146,14 +146,14 @@ impl Calls {
         Ok(())
     }
 
-    /// Starts the run that is prepared, once.
+    /// Starts the run that is prepared, once. Gives when the last worker begins, as [`Team::start_at`]; 0: that is over.
     ///
     /// # Errors
     /// It is not prepared.
-    pub async fn start(self: &Arc<Self>, run_id: u32, at: Instant) -> Result<(), String> {
+    pub async fn start(self: &Arc<Self>, run_id: u32, at: Instant) -> Result<u64, String> {
         match self.prepared.last_key().and_then(|prepared| prepared.run_id) {
             // It was started, and has ended, before the one that is prepared.
-            Some(prepared) if run_id < prepared => return Ok(()),
+            Some(prepared) if run_id < prepared => return Ok(0),
             Some(prepared) if run_id > prepared => {
                 return Err(format!("run {run_id} cannot be started: run {prepared} is the one that is prepared"));
             }

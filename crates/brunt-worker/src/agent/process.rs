@@ -14,6 +14,7 @@ use tokio::task::JoinHandle;
 use tonic::transport::Channel;
 use tonic::{Status, Streaming};
 
+use super::pulse::Pulse;
 use super::relay::Relay;
 
 /// Time a process has to end by itself after its stream has.
@@ -21,6 +22,17 @@ const END_LIMIT: Duration = Duration::from_secs(10);
 
 /// From one sign of life to the next, where the lease is not shorter than some of them.
 const PING_EVERY: Duration = Duration::from_secs(1);
+
+/// How long a worker goes on in silence where a session ends with its connection: an agent that hangs keeps its
+/// connections open. Some signs of life, since a host may be very busy.
+const NO_LEASE: Duration = Duration::from_secs(6);
+
+/// So long a worker that was told to stop at once may keep silent: one that has no processor time answers in a second
+/// or two.
+const STOP_SILENCE: Duration = Duration::from_secs(10);
+
+/// The same where all is to end.
+const END_SILENCE: Duration = Duration::from_secs(5);
 
 /// The client's side of a worker process. Errors are sentences.
 pub struct ProcessWorker {
@@ -34,6 +46,7 @@ pub struct ProcessWorker {
     watcher: Mutex<Option<Watcher>>,
     /// How long the worker goes on in silence; see [`show_life`].
     lease: watch::Sender<Duration>,
+    pulse: Arc<Pulse>,
 }
 
 /// The task that watches the process.
@@ -80,12 +93,21 @@ impl ProcessWorker {
         let (alive, dropped) = oneshot::channel();
         let gone = Arc::new(AtomicBool::new(false));
         let (is_ending, is_gone) = (Arc::clone(&ending), Arc::clone(&gone));
-        let watch = Watch { number, label: label.clone(), pid, relay, ending: is_ending, gone: is_gone };
+        let pulse = Arc::new(Pulse::default());
+        let watch = Watch {
+            number,
+            label: label.clone(),
+            pid,
+            relay,
+            ending: is_ending,
+            gone: is_gone,
+            pulse: Arc::clone(&pulse),
+        };
         let watcher = tokio::spawn(watch.run(started.child, log_end, events.into_inner(), dropped));
         let watcher = Mutex::new(Some(Watcher { task: watcher, _alive: alive }));
         let (lease, in_force) = watch::channel(Duration::ZERO);
-        tokio::spawn(show_life(client.clone(), in_force));
-        Ok(Self { label, pid, client, ending, gone, watcher, lease })
+        tokio::spawn(show_life(client.clone(), in_force, Arc::clone(&pulse)));
+        Ok(Self { label, pid, client, ending, gone, watcher, lease, pulse })
     }
 
     /// Process number.
@@ -94,11 +116,13 @@ impl ProcessWorker {
     }
 
     /// Hands over a share with its cores. The worker stops and ends when this agent is silent for the lease, as it is
-    /// when it hangs; 0: only with the stream.
+    /// when it hangs; without one, when it is silent for [`NO_LEASE`].
     pub async fn prepare(&self, slot: v1::WorkerSlot, lease: Duration) -> Result<(), String> {
         if slot.share.is_none() && self.is_gone() {
             return Ok(());
         }
+        let lease = if lease.is_zero() { NO_LEASE } else { lease };
+        self.pulse.work();
         self.lease.send_replace(lease);
         let lease_ms = u64::try_from(lease.as_millis()).unwrap_or(u64::MAX);
         let request = v1::PrepareRequest { workers: vec![slot], witness: false, lease_ms };
@@ -106,20 +130,24 @@ impl ProcessWorker {
         result.map(drop).map_err(|status| self.failed(status))
     }
 
-    /// Starts what is ready at an instant of `CLOCK_MONOTONIC`, nanoseconds.
-    pub async fn start_at(&self, run_id: u32, monotonic_ns: u64) -> Result<(), String> {
+    /// Starts what is ready at an instant of `CLOCK_MONOTONIC`, nanoseconds. Gives when it begins, by the same clock; 0: it
+    /// does not.
+    pub async fn start_at(&self, run_id: u32, monotonic_ns: u64) -> Result<u64, String> {
         if self.is_gone() {
-            return Ok(());
+            return Ok(0);
         }
         let when = Some(v1::start_request::When::MonotonicNs(monotonic_ns));
         let result = self.client.clone().start(v1::StartRequest { when, run_id }).await;
-        result.map(drop).map_err(|status| self.failed(status))
+        result.map(|reply| reply.into_inner().begins_ns).map_err(|status| self.failed(status))
     }
 
-    /// Ends the work.
+    /// Ends the work. A worker that was told to end it at once and keeps silent is killed.
     pub async fn stop(&self, after_interval: Option<u32>) -> Result<(), String> {
         if self.is_gone() {
             return Ok(());
+        }
+        if after_interval.is_none() {
+            self.pulse.stop(STOP_SILENCE);
         }
         let result = self.client.clone().stop(v1::StopRequest { after_interval }).await;
         result.map(drop).map_err(|status| self.failed(status))
@@ -148,6 +176,7 @@ impl ProcessWorker {
         self.ending.store(true, Ordering::Relaxed);
         let watcher = self.watcher.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(mut watcher) = watcher else { return };
+        self.pulse.stop(END_SILENCE);
         let mut client = self.client.clone();
         let goodbye = async {
             // When the call fails the process has ended already, or is about to with its stream.
@@ -175,27 +204,25 @@ fn reason(status: Status) -> String {
     }
 }
 
-/// Shows a worker that its agent lives, several times in each lease, until nobody has the worker any more or it does
-/// not answer.
-async fn show_life(mut client: AgentClient<Channel>, mut lease: watch::Receiver<Duration>) {
+/// Shows a worker that its agent lives, several times in each lease, until nobody has the worker any more or it is gone.
+/// Its answers show that it lives too.
+async fn show_life(mut client: AgentClient<Channel>, mut lease: watch::Receiver<Duration>, pulse: Arc<Pulse>) {
     loop {
-        let every = PING_EVERY.min(*lease.borrow_and_update() / 4);
-        let due = async {
-            match every.is_zero() {
-                true => std::future::pending().await,
-                false => tokio::time::sleep(every).await,
-            }
-        };
+        let lease_now = *lease.borrow_and_update();
+        let every = if lease_now.is_zero() { PING_EVERY } else { PING_EVERY.min(lease_now / 4) };
         tokio::select! {
             changed = lease.changed() => match changed {
                 Ok(()) => continue,
                 Err(_) => return,
             },
-            () = due => {}
+            () = tokio::time::sleep(every) => {}
         }
-        // Whoever watches the process tells its end.
-        if client.ping(v1::PingRequest { taken: 0 }).await.is_err() {
-            return;
+        // A refusal is an answer.
+        let answer = client.ping(v1::PingRequest { taken: 0 }).await.map_err(CallError::from);
+        match answer {
+            Ok(_) | Err(CallError::Refused(_)) => pulse.hear(),
+            // Whoever watches the process tells its end.
+            Err(CallError::Broken(_)) => return,
         }
     }
 }
@@ -214,6 +241,7 @@ struct Watch {
     relay: Relay,
     ending: Arc<AtomicBool>,
     gone: Arc<AtomicBool>,
+    pulse: Arc<Pulse>,
 }
 
 impl Watch {
@@ -226,25 +254,36 @@ impl Watch {
     ) {
         let carry = async {
             while let Ok(Some(message)) = events.message().await {
+                self.pulse.hear();
+                if matches!(message.event, Some(Event::Drained(_))) && !self.ending.load(Ordering::Relaxed) {
+                    self.pulse.work();
+                }
                 if let Some(event) = message.event {
                     self.relay.wire(message.run_id, self.number, event);
                 }
             }
         };
-        tokio::select! {
-            () = carry => {}
+        let hung = tokio::select! {
+            () = carry => None,
+            silent = self.pulse.hangs() => Some(silent),
             _ = dropped => {
                 // It may have ended in this moment.
                 let _ = child.kill().await;
                 return;
             }
-        }
-        let how = match tokio::time::timeout(END_LIMIT, child.wait()).await {
-            Ok(status) => stdio::ended(status),
-            Err(_) => {
+        };
+        let how = match hung {
+            Some(silent) => {
                 let _ = child.kill().await;
-                "its stream broke and it had to be killed".to_owned()
+                format!("it was told to stop, was silent for {} seconds, and was killed", silent.as_secs())
             }
+            None => match tokio::time::timeout(END_LIMIT, child.wait()).await {
+                Ok(status) => stdio::ended(status),
+                Err(_) => {
+                    let _ = child.kill().await;
+                    "its stream broke and it had to be killed".to_owned()
+                }
+            },
         };
         self.gone.store(true, Ordering::Relaxed);
         // What it leaves running may keep its standard error open.

@@ -18,7 +18,7 @@ use super::connection::Caller;
 use super::desk::{Desk, caller};
 use super::outbox::Outbox;
 use super::session::{Ended, Greeting};
-use super::team::instant_of;
+use super::team::{clock_ns, instant_of};
 use super::thread;
 use crate::calibrate;
 use crate::inspect::{self, Roots};
@@ -110,7 +110,10 @@ impl Agent for AgentService {
         self.desk.call(&request)?;
         self.outbox.taken(request.into_inner().taken);
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Ok(Response::new(v1::PingReply { wall_ms: i64::try_from(since_epoch.as_millis()).unwrap_or(0) }))
+        let wall_ms = i64::try_from(since_epoch.as_millis()).unwrap_or(0);
+        // Without a clock nothing is told.
+        let clock_ns = clock_ns(Instant::now().into_std()).unwrap_or(0);
+        Ok(Response::new(v1::PingReply { wall_ms, clock_ns }))
     }
 
     async fn inspect(&self, request: Request<v1::InspectRequest>) -> Result<Response<v1::InspectReply>, Status> {
@@ -161,8 +164,8 @@ impl Agent for AgentService {
             Some(When::MonotonicNs(ns)) => instant_of(ns).map_err(refuse)?,
             None => return Err(invalid(&WireError::Missing { message: "StartRequest", field: "when" })),
         };
-        self.calls.start(run_id, at).await.map_err(refuse)?;
-        Ok(Response::new(v1::StartReply {}))
+        let begins_ns = self.calls.start(run_id, at).await.map_err(refuse)?;
+        Ok(Response::new(v1::StartReply { begins_ns }))
     }
 
     async fn events(&self, request: Request<v1::EventsRequest>) -> Result<Response<Self::EventsStream>, Status> {

@@ -34,8 +34,8 @@ pub fn open(input: OwnedFd, mut output: File, marker_line: &str) -> io::Result<S
     Ok((reader(input)?, writer(output.into())?))
 }
 
-/// Writes a line, and closes the output.
-pub fn say(mut output: File, line: &str) -> io::Result<()> {
+/// Writes a line.
+pub fn say(output: &mut File, line: &str) -> io::Result<()> {
     writeln!(output, "{line}")
 }
 
@@ -55,7 +55,8 @@ pub fn reader(fd: OwnedFd) -> io::Result<Box<dyn AsyncRead + Send + Unpin>> {
     Ok(if is_socket(&fd)? { Box::new(socket(fd)?) } else { Box::new(pipe::Receiver::from_owned_fd(fd)?) })
 }
 
-fn writer(fd: OwnedFd) -> io::Result<Box<dyn AsyncWrite + Send + Unpin>> {
+/// An asynchronous writer of a pipe or socket.
+pub fn writer(fd: OwnedFd) -> io::Result<Box<dyn AsyncWrite + Send + Unpin>> {
     Ok(if is_socket(&fd)? { Box::new(socket(fd)?) } else { Box::new(pipe::Sender::from_owned_fd(fd)?) })
 }
 

@@ -75,7 +75,7 @@ impl Team {
             Workers::Processes(workers) => {
                 let slots = slots.into_iter().zip(places).map(|(slot, place)| placed_at(slot, &place));
                 let calls = workers.iter().map(Arc::clone).zip(slots);
-                together(calls.map(|(worker, slot)| async move { worker.prepare(slot, lease).await })).await
+                together(calls.map(|(worker, slot)| async move { worker.prepare(slot, lease).await })).await.map(drop)
             }
         }
     }
@@ -91,14 +91,19 @@ impl Team {
         Ok((shares, places))
     }
 
-    /// Starts that run in all workers at one instant.
-    pub async fn start_at(&self, run_id: u32, at: Instant) -> Result<(), String> {
+    /// Starts that run in all workers at one instant. Gives when the last of them begins, nanoseconds of
+    /// `CLOCK_MONOTONIC`: later where it is told too late.
+    pub async fn start_at(&self, run_id: u32, at: Instant) -> Result<u64, String> {
         match &self.workers {
-            Workers::Own(worker) => worker.start(at),
+            Workers::Own(worker) => {
+                worker.start(at)?;
+                clock_ns(at.max(tokio::time::Instant::now().into_std()))
+            }
             Workers::Processes(workers) => {
-                let at = monotonic_ns(at)?;
+                let at = clock_ns(at)?;
                 let calls = workers.iter().map(Arc::clone);
-                together(calls.map(|worker| async move { worker.start_at(run_id, at).await })).await
+                let begin = together(calls.map(|worker| async move { worker.start_at(run_id, at).await })).await?;
+                Ok(begin.into_iter().max().unwrap_or(at))
             }
         }
     }
@@ -117,7 +122,7 @@ impl Team {
                 own(worker);
                 Ok(())
             }
-            Workers::Processes(workers) => together(workers.iter().map(Arc::clone).map(process)).await,
+            Workers::Processes(workers) => together(workers.iter().map(Arc::clone).map(process)).await.map(drop),
         }
     }
 
@@ -192,31 +197,35 @@ fn placed_at(mut slot: v1::WorkerSlot, place: &Placement) -> v1::WorkerSlot {
     slot
 }
 
-/// Runs calls side by side; errors are joined.
-async fn together<F>(calls: impl Iterator<Item = F>) -> Result<(), String>
+/// Runs calls side by side, and gives their results in any order; errors are joined.
+async fn together<F, T>(calls: impl Iterator<Item = F>) -> Result<Vec<T>, String>
 where
-    F: Future<Output = Result<(), String>> + Send + 'static,
+    F: Future<Output = Result<T, String>> + Send + 'static,
+    T: Send + 'static,
 {
     let mut running: JoinSet<_> = calls.collect();
-    let mut errors = Vec::new();
+    let (mut results, mut errors) = (Vec::new(), Vec::new());
     while let Some(result) = running.join_next().await {
         match result {
-            Ok(Ok(())) => {}
+            Ok(Ok(result)) => results.push(result),
             Ok(Err(error)) => errors.push(error),
             Err(error) => errors.push(error.to_string()),
         }
     }
     errors.sort();
     errors.dedup();
-    if errors.is_empty() { Ok(()) } else { Err(errors.join("; ")) }
+    if errors.is_empty() { Ok(results) } else { Err(errors.join("; ")) }
 }
 
-/// The same instant on `CLOCK_MONOTONIC`, which all processes of a machine share.
-fn monotonic_ns(at: Instant) -> Result<u64, String> {
+/// The same instant on `CLOCK_MONOTONIC`, nanoseconds, which all processes of a machine share.
+pub fn clock_ns(at: Instant) -> Result<u64, String> {
     let clock = || clock_gettime(ClockId::CLOCK_MONOTONIC).map_err(|errno| format!("no monotonic clock: {errno}"));
-    let here = Duration::from(clock()?);
-    let ahead = at.saturating_duration_since(Instant::now());
-    u64::try_from((here + ahead).as_nanos()).map_err(|_| "the start lies beyond the clock".to_owned())
+    let (here, now) = (Duration::from(clock()?), Instant::now());
+    let there = match at.checked_duration_since(now) {
+        Some(ahead) => here + ahead,
+        None => here.saturating_sub(now - at),
+    };
+    u64::try_from(there.as_nanos()).map_err(|_| "the start lies beyond the clock".to_owned())
 }
 
 /// The instant of a value of `CLOCK_MONOTONIC`; now when it has passed.
@@ -234,7 +243,7 @@ mod tests {
     #[test]
     fn an_instant_survives_the_shared_clock() {
         let at = Instant::now() + Duration::from_secs(5);
-        let back = instant_of(monotonic_ns(at).unwrap()).unwrap();
+        let back = instant_of(clock_ns(at).unwrap()).unwrap();
         let off = at.max(back) - at.min(back);
         assert!(off < Duration::from_millis(500), "{off:?}");
     }
@@ -244,5 +253,8 @@ mod tests {
         let texts = ["b", "", "a", "b"];
         let calls = texts.map(|text| async move { if text.is_empty() { Ok(()) } else { Err(text.to_owned()) } });
         assert_eq!(together(calls.into_iter()).await, Err("a; b".to_owned()));
+        let mut done = together([2, 1].into_iter().map(|n| async move { Ok(n) })).await.unwrap();
+        done.sort_unstable();
+        assert_eq!(done, [1, 2]);
     }
 }

@@ -108,8 +108,12 @@ async fn an_agent_whose_stream_ends_stops_and_ends() {
         let request = brunt_proto::v1::PrepareRequest { workers: slots.collect(), witness: true, lease_ms: 0 };
         let (held, prepared) = tokio::join!(leash.hold(), client.prepare(request));
         prepared.unwrap();
-        let when = Some(brunt_proto::v1::start_request::When::DelayNs(0));
-        client.start(brunt_proto::v1::StartRequest { when, ..Default::default() }).await.unwrap();
+        let before = client.ping(brunt_proto::v1::PingRequest::default()).await.unwrap().into_inner().clock_ns;
+        // An instant long past: they begin as soon as they can, and say when that is.
+        let when = Some(brunt_proto::v1::start_request::When::MonotonicNs(1));
+        let start = brunt_proto::v1::StartRequest { when, ..Default::default() };
+        let begins = client.start(start).await.unwrap().into_inner().begins_ns;
+        assert!(before > 0 && (before..before + LIMIT.as_nanos() as u64).contains(&begins), "{before} {begins}");
 
         drop(client);
         let status = tokio::time::timeout(LIMIT, started.child.wait()).await.expect("the agent ends").unwrap();

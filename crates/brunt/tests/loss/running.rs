@@ -6,6 +6,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
+use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 /// An execution that is going on.
@@ -79,6 +80,11 @@ impl Running {
             line.split(|byte| *byte == 0).any(|word| word == argument.as_bytes())
         };
         pids.into_iter().find(has).map(Pid::from_raw)
+    }
+
+    /// Ctrl-C.
+    pub fn interrupt(&self) {
+        kill(Pid::from_raw(self.child.id() as i32), Signal::SIGINT).unwrap();
     }
 
     /// Kills the master.

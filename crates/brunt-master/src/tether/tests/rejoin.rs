@@ -94,17 +94,3 @@ fn an_agent_is_left_with_no_more_than_it_has_room_for() {
     (33..=40).for_each(|seq| shared.take(seq, MIB));
     assert_eq!(shared.confirmed(), 8);
 }
-
-/// The instant of the start is taken off by half of the shortest round trip; how far off it may be is half of their
-/// spread, the call itself included. No wall clock has a part in it.
-#[tokio::test(start_paused = true)]
-async fn the_start_is_mapped_by_round_trips() {
-    let bench = bench(LEASE).await;
-    bench.far.wall_ms.send_replace(1);
-    let trips = [10, 4, 6, 4, 8, 12].map(Duration::from_millis);
-    bench.world.trips.lock().unwrap().extend(trips);
-    assert_eq!(bench.link.measure().await.unwrap(), Duration::from_millis(10));
-    let off = bench.link.start(Duration::from_millis(100)).await.unwrap();
-    assert_eq!(off, Duration::from_millis((12 - 4) / 2));
-    assert_eq!(bench.world.calls(), ["1: start Some(DelayNs(98000000))"]);
-}
