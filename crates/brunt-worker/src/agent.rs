@@ -20,6 +20,7 @@ mod latency;
 pub mod lease;
 mod limits;
 mod listen;
+mod marks;
 mod meeting;
 mod needs;
 mod options;
