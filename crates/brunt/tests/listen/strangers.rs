@@ -59,9 +59,10 @@ impl HalfOpen {
         let before = self.streams.len();
         self.streams.retain_mut(|stream| {
             stream.set_nonblocking(true).unwrap();
-            let open = stream.read(&mut [0]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock);
+            let end = stream.read(&mut [0]).map_err(|error| error.kind());
             stream.set_nonblocking(false).unwrap();
-            open
+            assert!(!matches!(end, Ok(1..)), "a stranger was answered");
+            end == Err(ErrorKind::WouldBlock)
         });
         self.ended += before - self.streams.len();
         for n in self.streams.len()..count {

@@ -232,3 +232,45 @@ async fn watch(mut output: BufReader<ChildStdout>, last: Arc<Lock<Last>>, guests
         guest.end(Duration::ZERO).await;
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use tokio::net::UnixListener;
+
+    /// What is said of whatever is at the socket already.
+    async fn said(socket: PathBuf) -> String {
+        let house = House::new(PathBuf::from("/bin/false"), Vec::new(), socket, Log::to(io::sink()).unwrap());
+        house.connect().await.err().unwrap()
+    }
+
+    #[tokio::test]
+    async fn an_agent_of_another_listener_that_hangs_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("agent.sock");
+        // The kernel takes connections, and nobody else does.
+        let _listener = UnixListener::bind(&socket).unwrap();
+        let pid = std::process::id();
+        let text =
+            format!("the agent here (process {pid}), one of a listener before this, hangs; end it: kill -9 {pid}");
+        assert_eq!(said(socket).await, text);
+    }
+
+    #[tokio::test]
+    async fn an_agent_that_goes_whenever_somebody_comes_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("agent.sock");
+        let listener = UnixListener::bind(&socket).unwrap();
+        let closing = tokio::spawn(async move { while listener.accept().await.is_ok() {} });
+        assert_eq!(said(socket).await, "the agent here ended when it was connected to; its log says why");
+        closing.abort();
+    }
+
+    #[tokio::test]
+    async fn an_agent_that_cannot_be_started_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = "the agent cannot be started here: it ended before it was ready (exit status 1); see its log";
+        assert_eq!(said(folder.path().join("agent.sock")).await, text);
+    }
+}
