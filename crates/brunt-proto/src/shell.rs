@@ -1,9 +1,9 @@
 //! Commands that the user wants to be run (`startcmd=`, `endcmd=`), on the machine of the master and on hosts alike.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, PipeWriter, Read, Write};
 use std::os::fd::OwnedFd;
-use std::process::{ExitStatus, Stdio};
+use std::process::ExitStatus;
 use std::time::Duration;
 
 use nix::sys::signal::{Signal, killpg};
@@ -20,12 +20,32 @@ const KEPT: usize = 1 << 20;
 /// Most lines of it: each stands with its times in more than one report.
 const LINES: usize = 10_000;
 
-/// The process group of a hook; killed with everything in it when the hook is given up.
-struct Group(Option<Pid>);
+/// Runs a command (`$1`) beside a watcher of its process group, which kills the group when its pipe ends without a word:
+/// then nobody is left who could, not even by a signal that cannot be caught.
+const WATCHED: &str = "exec 3<&0 </dev/null
+if read -r dismissed <&3; then :; else kill -KILL 0; fi >/dev/null 2>&1 &
+exec 3<&-
+exec /bin/sh -c \"$1\"";
+
+/// The process group of a hook; killed with everything in it when the hook is given up or whoever runs it is gone.
+struct Group {
+    leader: Option<Pid>,
+    /// That of its watcher.
+    watched: PipeWriter,
+}
+
+impl Group {
+    /// What is left in it goes on, whatever becomes of us.
+    fn dismiss(mut self) {
+        self.leader = None;
+        // Its watcher may have been killed by the hook.
+        let _ = self.watched.write_all(b"\n");
+    }
+}
 
 impl Drop for Group {
     fn drop(&mut self) {
-        if let Some(group) = self.0 {
+        if let Some(group) = self.leader {
             // It may have ended in this moment.
             let _ = killpg(group, Signal::SIGKILL);
         }
@@ -40,7 +60,8 @@ struct Output {
 }
 
 /// Runs a command with `/bin/sh -c` and waits for its end. Standard output and error come in one piece, in
-/// their order; standard input is empty. What it leaves running in the background goes on.
+/// their order; standard input is empty. What it leaves running in the background goes on; the command itself ends with this
+/// process.
 ///
 /// # Errors
 /// The shell could not be started.
@@ -54,14 +75,16 @@ pub async fn run(command: &str) -> io::Result<RunHookReply> {
 /// The shell could not be started.
 pub async fn run_within(command: &str, limit: Option<Duration>) -> io::Result<RunHookReply> {
     let (reader, writer) = io::pipe()?;
+    let (watches, watched) = io::pipe()?;
     let mut child = Command::new("/bin/sh")
-        .args(["-c", command])
-        .stdin(Stdio::null())
+        .args(["-c", WATCHED, "/bin/sh", command])
+        .stdin(watches)
         .stdout(writer.try_clone()?)
         .stderr(writer)
         .process_group(0)
         .spawn()?;
-    let mut group = Group(child.id().and_then(|id| i32::try_from(id).ok()).map(Pid::from_raw));
+    let leader = child.id().and_then(|id| i32::try_from(id).ok()).map(Pid::from_raw);
+    let group = Group { leader, watched };
     let reader = pipe::Receiver::from_owned_fd(OwnedFd::from(reader))?;
     let mut output = Output::default();
     let ended = {
@@ -78,7 +101,7 @@ pub async fn run_within(command: &str, limit: Option<Duration>) -> io::Result<Ru
         lines.push(format!("(killed: it had not ended after {} s)", limit.unwrap_or_default().as_secs_f64()));
         return Ok(RunHookReply { status: None, lines });
     };
-    group.0 = None;
+    group.dismiss();
     Ok(RunHookReply { status: status?.code(), lines: output.lines() })
 }
 

@@ -12,7 +12,8 @@ use brunt_report::plain;
 use serde::Serialize;
 
 use self::call::Call;
-use self::lines::Host;
+use self::lines::{Host, Listing};
+use self::visit::Visited;
 use crate::exit;
 use crate::invocation::Invocation;
 
@@ -40,30 +41,68 @@ pub fn run(invocation: &Invocation, words: &[OsString]) -> i32 {
         Ok(places) => places,
         Err(status) => return status,
     };
-    let (mut hosts, failed) = match visit::all(invocation, &places, call.port) {
-        Ok(visited) => visited,
-        Err(text) => {
-            let _ = writeln!(io::stderr(), "error: {text}");
-            return exit::SETUP;
-        }
-    };
-    for text in &failed {
-        let _ = writeln!(io::stderr(), "error: {}", plain(text));
-    }
-    for host in &mut hosts {
-        host.devices.retain(|device| call.wants(device));
-    }
-    let text = if call.json { json(&hosts) } else { lines::text(&hosts) };
-    // A reader that went away has seen what it wanted.
-    let _ = io::stdout().write_all(text.as_bytes());
-    if !failed.is_empty() {
+    let mut told = Told::default();
+    if let Err(text) = visit::all(invocation, &places, call.port, |visited| told.take(&call, visited)) {
+        let _ = writeln!(io::stderr(), "error: {text}");
         return exit::SETUP;
     }
-    if hosts.iter().all(|host| host.devices.is_empty()) {
-        let _ = writeln!(io::stderr(), "note: no such device was found");
-        return exit::NOTHING;
+    told.end(&call)
+}
+
+/// What was told so far.
+#[derive(Default)]
+struct Told {
+    listing: Listing,
+    hosts: Vec<Host>,
+    /// A host could not be asked.
+    failed: bool,
+    /// Some were late.
+    parted: bool,
+}
+
+impl Told {
+    /// Names hosts that failed or are late, and lists what is there.
+    fn take(&mut self, call: &Call, visited: Visited) {
+        let Visited { mut hosts, failed, late } = visited;
+        for text in &failed {
+            let _ = writeln!(io::stderr(), "error: {}", plain(text));
+        }
+        if !late.is_empty() {
+            let named: Vec<String> = late.iter().map(|label| format!("host={label}")).collect();
+            let _ = writeln!(io::stderr(), "warning: not there after 10 seconds: {}", named.join(", "));
+        }
+        self.failed |= !failed.is_empty();
+        self.parted |= !late.is_empty();
+        for host in &mut hosts {
+            host.devices.retain(|device| call.wants(device));
+        }
+        // An array is one piece.
+        if !call.json {
+            write(&self.listing.lines(&hosts, !self.parted));
+        }
+        self.hosts.extend(hosts);
     }
-    exit::DONE
+
+    /// The status.
+    fn end(self, call: &Call) -> i32 {
+        if call.json {
+            write(&json(&self.hosts));
+        }
+        if self.failed {
+            return exit::SETUP;
+        }
+        if self.hosts.iter().all(|host| host.devices.is_empty()) {
+            let _ = writeln!(io::stderr(), "note: no such device was found");
+            return exit::NOTHING;
+        }
+        exit::DONE
+    }
+}
+
+/// A reader that went away has seen what it wanted.
+fn write(text: &str) {
+    let mut out = io::stdout();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
 fn json(hosts: &[Host]) -> String {

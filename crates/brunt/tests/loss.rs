@@ -71,10 +71,23 @@ fn a_killed_worker_of_several_ends_the_run() {
 fn an_interrupt_ends_a_run_in_which_a_worker_hangs() {
     let parm = "misc=(sim.a.hit=1m,lease=30)\nhd=default,jvms=2\nhd=localhost\nsd=sd1,lun=sim:a,threads=2\n\
                 wd=wd1,sd=sd1,xfersize=4k,rdpct=100\nrd=rd1,wd=wd1,iorate=200,elapsed=3600,interval=1\n";
-    let mut running = Running::start(parm);
-    running.until_row(3);
+    let hangs = || {
+        let mut running = Running::start(parm);
+        running.until_row(3);
+        kill(running.worker(1), Signal::SIGSTOP).unwrap();
+        running
+    };
+    // The second one leaves now.
+    let mut running = hangs();
+    running.interrupt();
+    running.until("outstanding i/o");
+    let from = Instant::now();
+    running.interrupt();
+    assert_eq!(running.end().status, Some(130));
+    assert!(from.elapsed() < Duration::from_secs(5), "{:?}", from.elapsed());
+
+    let running = hangs();
     let (first, second) = (running.worker(0), running.worker(1));
-    kill(second, Signal::SIGSTOP).unwrap();
     let from = Instant::now();
     running.interrupt();
     let ended = running.end();

@@ -86,6 +86,20 @@ async fn a_host_that_is_away_is_told_to_stop_when_it_is_back() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_host_that_goes_away_behind_an_interrupt_is_named_once() {
+    let mut stage = stage(stopped(seconds(0, 1..=2, 10), vec![]), seconds(0, 1..=2, 5));
+    stage.deaf = vec![1];
+    stage.controls = vec![("interval 2", Control::Interrupt(2))];
+    stage.later =
+        vec![(6_000, 1, away()), (8_000, 1, back()), (9_000, 1, away()), (20_000, 1, LinkEvent::Lost("gone".into()))];
+    let order = stage.play().await.order_of_runs();
+    let named =
+        "end-waits: the end waits for host=right, until it is back or its lease is over; Ctrl-C then leaves at once";
+    assert_eq!(order.iter().filter(|event| *event == named).count(), 1, "{order:?}");
+    assert_eq!(order.last().map(String::as_str), Some("interrupted 2"));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_second_interrupt_does_not_wait_for_it() {
     let mut right = seconds(0, 1..=2, 5);
     right.insert(1, away());

@@ -4,7 +4,7 @@ use brunt_parm::ast::MaxDataKind;
 use brunt_plan::plan::Rate;
 use brunt_plan::work::{Seek, WorkerEvent};
 
-use crate::testing::{Stage, drained, from, plan, run, sample, sd, seconds, stopped, whole, workloads_of};
+use crate::testing::{Script, Stage, drained, from, plan, run, sample, sd, seconds, stopped, whole, workloads_of};
 
 #[tokio::test(start_paused = true)]
 async fn the_end_of_data_ends_the_run_with_its_last_interval() {
@@ -96,6 +96,23 @@ async fn maxdata_lets_one_more_interval_run() {
     ];
     assert_eq!(played.order_of_runs(), expected, "bytes of the warm-up do not count");
     assert!(played.calls.contains(&"0 stop after 4".to_owned()));
+}
+
+/// An order that is late must not come into the next run.
+#[tokio::test(start_paused = true)]
+async fn the_next_run_waits_for_the_answer_to_a_stop_but_not_for_ever() {
+    let mut rd = run("rd1", Rate::Fixed(10.0), 60);
+    rd.max_data = vec![(MaxDataKind::Both, 80.0 * 1024.0)];
+    let plan = plan(vec![rd, run("rd2", Rate::Fixed(10.0), 2)]);
+    let script = Script { start: seconds(0, 1..=3, 10), ..Script::default() };
+    let mut stage = Stage::new(plan, vec![vec![script, whole(2, 10)]]);
+    stage.deaf = vec![0];
+    stage.later = vec![(500, 0, sample(0, 4, 1000, &[(0, 0, 10)])), (501, 0, drained(0))];
+    let started = tokio::time::Instant::now();
+    let played = stage.play().await;
+    assert!(played.outcome.complete, "{:?}", played.order_of_runs());
+    let waited = started.elapsed().as_secs();
+    assert!((30..33).contains(&waited), "{waited}");
 }
 
 #[tokio::test(start_paused = true)]

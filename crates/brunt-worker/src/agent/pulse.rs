@@ -4,7 +4,10 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until};
+
+/// When a limit is over, this is left for an answer that is there and was not read: it may be we who stood still.
+const SECOND_LOOK: Duration = Duration::from_secs(1);
 
 /// What is known of the life of a worker.
 pub struct Pulse {
@@ -25,6 +28,10 @@ impl Pulse {
         *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
+    fn heard(&self) -> Instant {
+        *self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// It is told to stop, and hangs when nothing comes of it for `limit`.
     pub fn stop(&self, limit: Duration) {
         self.stop.send_modify(|stop| {
@@ -42,10 +49,14 @@ impl Pulse {
     pub async fn hangs(&self) -> Duration {
         let mut stop = self.stop.subscribe();
         loop {
-            let heard = *self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+            let heard = self.heard();
             let until = stop.borrow_and_update().map(|(since, limit)| since.max(heard) + limit);
             if until.is_some_and(|until| until <= Instant::now()) {
-                return heard.elapsed();
+                sleep(SECOND_LOOK).await;
+                if self.heard() == heard {
+                    return heard.elapsed();
+                }
+                continue;
             }
             let due = async {
                 match until {
@@ -83,10 +94,22 @@ mod tests {
             std::future::pending::<()>().await;
         };
         tokio::select! {
-            silent = pulse.hangs() => assert_eq!(silent, LIMIT),
+            silent = pulse.hangs() => assert_eq!(silent, LIMIT + SECOND_LOOK),
             () = course => {}
         }
-        assert_eq!(begin.elapsed(), Duration::from_secs(3619));
+        assert_eq!(begin.elapsed(), Duration::from_secs(3620));
+        // An answer that is read late is one.
+        let late = async {
+            sleep(SECOND_LOOK / 2).await;
+            pulse.hear();
+            std::future::pending::<()>().await;
+        };
+        let begin = Instant::now();
+        tokio::select! {
+            silent = pulse.hangs() => assert_eq!(silent, LIMIT + SECOND_LOOK),
+            () = late => {}
+        }
+        assert_eq!(begin.elapsed(), SECOND_LOOK / 2 + LIMIT + SECOND_LOOK);
         pulse.work();
         assert!(tokio::time::timeout(Duration::from_secs(3600), pulse.hangs()).await.is_err());
     }

@@ -10,6 +10,7 @@ use brunt_proto::v1::agent_client::AgentClient;
 use brunt_proto::v1::worker_message::Event;
 use brunt_proto::{PROTOCOL, v1};
 use nix::sys::signal::Signal;
+use nix::unistd::Pid;
 use tokio::io::{AsyncWriteExt, BufReader};
 use tokio::process::{Child, Command};
 use tokio::sync::mpsc;
@@ -410,4 +411,25 @@ async fn a_hook_ends_with_its_session() {
     hook.abort();
     all_gone(held).await;
     assert_eq!(agent.ended().await, Some(1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hook_ends_with_an_agent_that_is_killed_and_what_it_left_behind_does_not() {
+    let (mut agent, mut client) = Agent::start(1).await;
+    client.hello("", LONG).await.unwrap();
+    let (left, running) = (Leash::new(), Leash::new());
+    let daemon = format!("(exec 3> {}; sleep 1000) >/dev/null 2>&1 & echo $!", left.path.display());
+    let (done, left) = tokio::join!(client.hook(1, &daemon, 0), left.hold());
+    let daemon = Pid::from_raw(done.unwrap().lines[0].parse().unwrap());
+    // With a child, which the death of the shell alone would leave.
+    let command = format!("exec 3> {}; sleep 1000; true", running.path.display());
+    let hook = tokio::spawn(async move { client.hook(2, &command, 0).await });
+    let held = tokio::time::timeout(LIMIT, running.hold()).await.expect("the hook did not start").unwrap();
+    agent.child.start_kill().unwrap();
+    all_gone(held).await;
+    assert!(hook.await.unwrap().is_err());
+    assert_eq!(agent.ended().await, None);
+    nix::sys::signal::kill(daemon, None).expect("it goes on");
+    nix::sys::signal::killpg(nix::unistd::getpgid(Some(daemon)).unwrap(), Signal::SIGKILL).unwrap();
+    all_gone(left.unwrap()).await;
 }

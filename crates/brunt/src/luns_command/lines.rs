@@ -21,24 +21,50 @@ struct Lun<'a>(Vec<(usize, &'a ListedDevice)>);
 /// Units of a size, the largest first.
 const UNITS: [(u64, &str); 4] = [(1 << 40, "t"), (1 << 30, "g"), (1 << 20, "m"), (1 << 10, "k")];
 
-/// The lines. What is in use is a comment, so that it is not written to by mistake.
-pub fn text(hosts: &[Host]) -> String {
-    let mut text = String::new();
-    let mut number = 0;
-    for Lun(seen) in luns(hosts) {
-        let Some((_, device)) = seen.first() else { continue };
-        let uses: Vec<String> = seen.iter().flat_map(|(host, device)| used_on(hosts, *host, device)).collect();
-        let line = if uses.is_empty() {
-            number += 1;
-            format!("sd=sd{number},{}lun={},openflags=o_direct", host_list(hosts, &seen), lun_of(&seen))
-        } else {
-            format!("* in use: lun={}", lun_of(&seen))
-        };
-        // Writing to a string cannot fail. What a host says must not become a line of its own.
-        let line = format!("{line}   * {}", [vec![remark(device)], uses].concat().join("; "));
-        let _ = writeln!(text, "{}", plain(&line));
+/// What was listed so far. Hosts that answer late are listed behind the others, where a LUN that is there already is a
+/// comment.
+#[derive(Debug, Default)]
+pub struct Listing {
+    /// The last number of an SD.
+    number: u32,
+    /// What those with an identity are called.
+    known: BTreeMap<String, String>,
+}
+
+impl Listing {
+    /// The lines of some hosts. `all`: there are no others, and a LUN that all of them see needs no list of hosts. What is
+    /// in use is a comment, so that it is not written to by mistake.
+    pub fn lines(&mut self, hosts: &[Host], all: bool) -> String {
+        let mut text = String::new();
+        for Lun(seen) in luns(hosts) {
+            let Some((_, device)) = seen.first() else { continue };
+            let uses: Vec<String> = seen.iter().flat_map(|(host, device)| used_on(hosts, *host, device, all)).collect();
+            let line = self.line(hosts, &seen, uses.is_empty(), all);
+            // Writing to a string cannot fail. What a host says must not become a line of its own.
+            let line = format!("{line}   * {}", [vec![remark(device)], uses].concat().join("; "));
+            let _ = writeln!(text, "{}", plain(&line));
+        }
+        text
     }
-    text
+
+    fn line(&mut self, hosts: &[Host], seen: &[(usize, &ListedDevice)], is_free: bool, all: bool) -> String {
+        let (lun, list) = (lun_of(seen), host_list(hosts, seen, all));
+        let identity = seen.first().and_then(|(_, device)| device.identity.as_deref());
+        if let Some(known) = identity.and_then(|identity| self.known.get(identity)) {
+            let used = if is_free { "" } else { "in use: " };
+            return format!("* {used}{known} is there too: {list}lun={lun}");
+        }
+        let (line, called) = match is_free {
+            true => {
+                self.number += 1;
+                let sd = format!("sd=sd{}", self.number);
+                (format!("{sd},{list}lun={lun},openflags=o_direct"), sd)
+            }
+            false => (format!("* in use: lun={lun}"), format!("lun={lun}")),
+        };
+        self.known.extend(identity.map(|identity| (identity.to_owned(), called)));
+        line
+    }
 }
 
 /// The LUNs in the order in which they are found; one with an identity stands once for all hosts.
@@ -60,17 +86,17 @@ fn luns(hosts: &[Host]) -> Vec<Lun<'_>> {
     luns
 }
 
-fn used_on(hosts: &[Host], host: usize, device: &ListedDevice) -> Vec<String> {
-    let place = if hosts.len() > 1 { format!("on host={} ", hosts[host].label) } else { String::new() };
+fn used_on(hosts: &[Host], host: usize, device: &ListedDevice, all: bool) -> Vec<String> {
+    let place = if hosts.len() > 1 || !all { format!("on host={} ", hosts[host].label) } else { String::new() };
     device.uses.iter().map(|phrase| format!("{place}{phrase}")).collect()
 }
 
 /// `host=(a,b),` where not all hosts see it.
-fn host_list(hosts: &[Host], seen: &[(usize, &ListedDevice)]) -> String {
+fn host_list(hosts: &[Host], seen: &[(usize, &ListedDevice)], all: bool) -> String {
     let mut labels: Vec<&str> = seen.iter().map(|(host, _)| hosts[*host].label.as_str()).collect();
     labels.dedup();
     match labels.as_slice() {
-        all if all.len() == hosts.len() => String::new(),
+        every if all && every.len() == hosts.len() => String::new(),
         [one] => format!("host={one},"),
         some => format!("host=({}),", some.join(",")),
     }
@@ -117,6 +143,27 @@ mod tests {
             driver: Some("sd".to_owned()),
             ..ListedDevice::default()
         }
+    }
+
+    fn text(hosts: &[Host]) -> String {
+        Listing::default().lines(hosts, true)
+    }
+
+    #[test]
+    fn who_answers_late_is_listed_behind_the_others() {
+        let (one, two) = (Some("wwid:naa.60050768"), Some("wwid:naa.60050769"));
+        let mounted = ListedDevice { uses: vec!["it is mounted on /".to_owned()], ..device("/dev/sdx", two) };
+        let mut listing = Listing::default();
+        let mut text = listing.lines(&[host("a", vec![device("/dev/sdb", one), device("/dev/sdc", two)])], false);
+        let late = vec![device("/dev/sdw", one), mounted, device("/dev/vdb", None)];
+        text += &listing.lines(&[host("b", late)], false);
+        insta::assert_snapshot!(text, @r"
+        sd=sd1,host=a,lun=/dev/sdb,openflags=o_direct   * 100g, IBM 2145, wwid:naa.60050768, driver sd
+        sd=sd2,host=a,lun=/dev/sdc,openflags=o_direct   * 100g, IBM 2145, wwid:naa.60050769, driver sd
+        * sd=sd1 is there too: host=b,lun=/dev/sdw   * 100g, IBM 2145, wwid:naa.60050768, driver sd
+        * in use: sd=sd2 is there too: host=b,lun=/dev/sdx   * 100g, IBM 2145, wwid:naa.60050769, driver sd; on host=b it is mounted on /
+        sd=sd3,host=b,lun=/dev/vdb,openflags=o_direct   * 100g, IBM 2145, driver sd
+        ");
     }
 
     fn host(label: &str, devices: Vec<ListedDevice>) -> Host {
