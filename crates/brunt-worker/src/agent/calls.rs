@@ -23,6 +23,10 @@ use super::witness::Witness;
 use crate::engine::WorkEngine;
 use crate::inspect;
 
+/// How long a run without a lease goes on in silence: a cable that is pulled ends no connection. Many signs of life, as
+/// these come over the network.
+const SILENCE: Duration = Duration::from_secs(15);
+
 /// Which run was prepared, and with what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Prepared {
@@ -139,9 +143,10 @@ impl Calls {
         self.team()?.prepare(slots, lease).await?;
         self.sights.confirm(compared).await?.iter().for_each(|made| self.marks.mark(made));
         self.relay.prepare(first, active, virtual_clock, witness);
-        match bound {
-            true => self.desk.bound(lease),
-            false => self.desk.prepared(lease),
+        match (bound, lease.is_zero()) {
+            (true, _) => self.desk.bound(lease),
+            (false, false) => self.desk.prepared(lease),
+            (false, true) => self.desk.bound(SILENCE),
         }
         Ok(())
     }

@@ -158,6 +158,23 @@ fn without_a_lease_a_cut_ends_the_work_at_once() {
     lab.host(1).await_no_brunts();
 }
 
+/// Nobody sees an end of the connection: nothing comes any more.
+#[test]
+fn without_a_lease_a_cut_that_nobody_is_told_of_ends_the_work_too() {
+    let Some(lab) = Lab::of(2) else { return };
+    let mut running = long_job(&lab, "lease=0", 0);
+    running.until_row(2);
+    lab.cut(lab.host(2));
+    let from = Instant::now();
+    let done = running.end();
+    done.ends_with(7);
+    done.says("Slave h2-0 aborting: ");
+    lab.hosts().iter().for_each(|host| {
+        host.await_no_brunts();
+    });
+    assert!(from.elapsed() < Duration::from_secs(32), "{:?}", from.elapsed());
+}
+
 #[test]
 fn an_sshd_that_is_killed_and_started_again_costs_no_interval() {
     let Some(mut lab) = Lab::of(1) else { return };
