@@ -1,6 +1,7 @@
 //! Who takes part: the agents, and how hosts and workers are numbered.
 
 use std::net::IpAddr;
+use std::time::Duration;
 
 use brunt_event::AbortCause;
 use brunt_plan::plan::Plan;
@@ -44,6 +45,7 @@ pub(crate) struct Layout {
     first: Vec<usize>,
     labels: Vec<String>,
     workers: Vec<WorkerPlace>,
+    leases: Vec<Duration>,
 }
 
 /// Where a worker is.
@@ -58,7 +60,7 @@ pub(crate) struct WorkerPlace {
 impl Layout {
     /// Numbers the workers of a plan.
     pub(crate) fn new(plan: &Plan) -> Self {
-        let mut layout = Self { first: Vec::new(), labels: Vec::new(), workers: Vec::new() };
+        let mut layout = Self { first: Vec::new(), labels: Vec::new(), workers: Vec::new(), leases: plan.leases() };
         for (host, h) in plan.hosts.iter().enumerate() {
             layout.first.push(layout.workers.len());
             layout.labels.push(h.label.clone());
@@ -92,6 +94,11 @@ impl Layout {
     /// The label of a host.
     pub(crate) fn host_label(&self, host: usize) -> &str {
         self.labels.get(host).map_or("?", String::as_str)
+    }
+
+    /// How long a host goes on alone.
+    pub(crate) fn lease(&self, host: usize) -> Duration {
+        self.leases.get(host).copied().unwrap_or_default()
     }
 
     /// The label of a worker.

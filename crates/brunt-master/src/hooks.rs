@@ -13,7 +13,7 @@ use crate::link::{HookResult, HostLink, LinkError};
 use crate::session::{Halt, Session};
 use crate::slow::within;
 
-/// Hosts on which a hook takes longer are named.
+/// A hook that takes longer is named, with its hosts.
 const SLOW: Duration = Duration::from_secs(60);
 /// What an agent has for a hook beyond its limit, until the master takes it for lost.
 const GRACE: Duration = Duration::from_secs(30);
@@ -80,7 +80,10 @@ impl<L: HostLink> Session<'_, L> {
         command: &str,
         to: HookDestination,
     ) -> Result<HookResult, Halt> {
-        let results = self.call(vec![(0, shell(command.to_owned(), self.rules.hook_limit))]).await?;
+        let limit = self.rules.hook_limit;
+        let name_slow = |session: &mut Self, _: &[usize]| session.name_slow_here(what, command, SLOW, limit);
+        let call = vec![(0, shell(command.to_owned(), limit))];
+        let results = self.call_naming(call, SLOW, name_slow).await?;
         let result = results.into_iter().next().map_or(Err(LinkError::Broken("not run".into())), |(_, r)| r);
         let told = result.clone().unwrap_or_default();
         self.hook_done(what, command, to, vec![Done { place: "master".to_owned(), result }])?;

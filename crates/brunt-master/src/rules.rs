@@ -53,8 +53,6 @@ pub(crate) struct Rules {
     pub(crate) failed_hook: Option<String>,
     /// Runs go on without lost workers.
     pub(crate) goes_on_without_lost: bool,
-    /// How long a host goes on alone that only reads, and one that writes.
-    leases: [Duration; 2],
     /// How long outstanding I/O is waited for.
     pub(crate) drain_limit: Duration,
     /// Whether `misc=(drain=)` says so.
@@ -98,7 +96,6 @@ impl Rules {
             hook_limit,
             failed_hook: None,
             goes_on_without_lost: settings.fleet.on_loss == OnLoss::Continue,
-            leases: [false, true].map(|writes| Duration::from_secs(settings.fleet.lease_s(writes).into())),
             drain_limit,
             drain_given: misc("drain").is_some(),
             idle: IdleRule::parse(&settings.timeout)?,
@@ -112,11 +109,6 @@ impl Rules {
         if !self.drain_given {
             self.drain_limit = DRAIN_LIMIT.max(Duration::from_secs(longest.into()) * TRIES);
         }
-    }
-
-    /// How long a host goes on alone.
-    pub(crate) fn lease(&self, writes: bool) -> Duration {
-        self.leases[usize::from(writes)]
     }
 
     /// A command with `$output` filled in.

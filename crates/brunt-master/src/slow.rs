@@ -14,10 +14,16 @@ const NAMED: usize = 8;
 impl<L: HostLink> Session<'_, L> {
     /// Names hosts that have not answered after some time to what they were asked for.
     pub(crate) fn name_slow(&mut self, what: &str, hosts: &[usize], after: Duration, limit: Option<Duration>) {
-        let named = self.labels(hosts);
-        let limit = limit.map_or_else(String::new, |limit| format!("; waiting for up to {} seconds", limit.as_secs()));
+        let (named, limit) = (self.labels(hosts), up_to(limit));
         let text = format!("{what}: no answer from {named} within {} seconds{limit}", after.as_secs());
         self.notice(true, "slow-host", text);
+    }
+
+    /// Names a command on this machine that has not ended after some time.
+    pub(crate) fn name_slow_here(&mut self, what: &str, command: &str, after: Duration, limit: Option<Duration>) {
+        let (after, limit) = (after.as_secs(), up_to(limit));
+        let text = format!("{what}: `{command}` has not ended on the master within {after} seconds{limit}");
+        self.notice(true, "slow-hook", text);
     }
 
     /// Hosts for a message: the first ones, and how many more.
@@ -29,6 +35,10 @@ impl<L: HostLink> Session<'_, L> {
         }
         named
     }
+}
+
+fn up_to(limit: Option<Duration>) -> String {
+    limit.map_or_else(String::new, |limit| format!("; waiting for up to {} seconds", limit.as_secs()))
 }
 
 /// A call that fails when it takes too long.

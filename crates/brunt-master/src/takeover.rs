@@ -64,6 +64,9 @@ pub async fn take_over<L: HostLink>(
     finish(&mut session, halt, problems, execution.runs()).await
 }
 
+/// Hosts that take longer to be joined again are named; their lease is the limit.
+const SLOW: Duration = Duration::from_secs(10);
+
 impl<L: HostLink> Session<'_, L> {
     /// What [`Session::set_up`] came to, and the agents that are there.
     async fn set_up_again(&mut self, plan: Plan, facts: Vec<HostFacts>) -> Result<Resolved, Halt> {
@@ -80,7 +83,8 @@ impl<L: HostLink> Session<'_, L> {
         let gone = |h: &usize| self.is_host_lost(*h);
         let hosts: Vec<usize> = (0..fleet.hosts.len()).filter(|h| !gone(h)).collect();
         let joins = hosts.into_iter().filter_map(|h| Some((h, fleet.hosts.get(h)?.link.rejoin()))).collect();
-        for (host, answer) in self.call(joins).await? {
+        let name_slow = |session: &mut Self, slow: &[usize]| session.name_slow("going on", slow, SLOW, None);
+        for (host, answer) in self.call_naming(joins, SLOW, name_slow).await? {
             if let Err(error) = answer {
                 let text = error.to_string();
                 self.layout.of_host(host).for_each(|worker| self.lose(worker, &text));

@@ -18,7 +18,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use brunt_plan::plan::Settings;
+use brunt_plan::plan::Plan;
+use brunt_proto::bound::{Bound, Bounded};
 use brunt_proto::{CallError, PROTOCOL, v1};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
@@ -50,22 +51,21 @@ const RETRY_PAUSE: Duration = Duration::from_millis(500);
 /// How long an agent goes on alone, and how often it is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Terms {
-    /// Lease of a run that writes on the host. Zero: a broken connection ends everything there at once.
-    pub writing: Duration,
-    /// Lease of a run that only reads, and while nothing runs.
-    pub reading: Duration,
+    /// How long it goes on alone, from its greeting to its farewell. Zero: a broken connection ends everything there at
+    /// once.
+    pub lease: Duration,
     /// How often a first connection is tried again; `None`: twice, if it fails at once.
     pub retry: Option<u32>,
 }
 
 impl Terms {
     /// Everything ends with the connection.
-    pub const NONE: Self = Self { writing: Duration::ZERO, reading: Duration::ZERO, retry: Some(0) };
+    pub const NONE: Self = Self { lease: Duration::ZERO, retry: Some(0) };
 
-    /// As a plan has them.
-    pub fn of(settings: &Settings) -> Self {
-        let lease = |writes| Duration::from_secs(u64::from(settings.fleet.lease_s(writes)));
-        Self { writing: lease(true), reading: lease(false), retry: settings.fleet.retry }
+    /// Those of each host, as a plan has them.
+    pub fn of(plan: &Plan) -> Vec<Self> {
+        let retry = plan.settings.fleet.retry;
+        plan.leases().into_iter().map(|lease| Self { lease, retry }).collect()
     }
 }
 
@@ -123,12 +123,13 @@ impl<L: Line> Link<L> {
         crew: Crew,
         line: L,
         terms: Terms,
-        mut lines: mpsc::Receiver<String>,
+        lines: mpsc::Receiver<String>,
         events: mpsc::Sender<(usize, LinkEvent)>,
     ) -> Self {
         let (shared, suspected) = Shared::new(host, crew, line, terms);
         let to = events.clone();
         let log = tokio::spawn(async move {
+            let mut lines = Bounded::new(lines, Bound::default());
             while let Some(line) = lines.recv().await {
                 // Without a receiver the master is at its end; the agent must not wait all the same.
                 let _ = to.send((host, LinkEvent::Stderr { worker: 0, line })).await;
@@ -187,12 +188,14 @@ impl<L: Line> Link<L> {
         }
         let cannot = |error: DialError| LinkError::Refused(format!("the agent cannot be started: {error}"));
         self.begin().await.map_err(cannot)?;
-        let Some(talk) = self.begun.lock().await.take() else { return Err(self.broken("it is being greeted already")) };
+        let Some(talk) = self.begun.lock().await.take() else {
+            return Err(LinkError::Broken("it is being greeted already".to_owned()));
+        };
         let reply = match timeout(HELLO_LIMIT, talk.hello(self.shared.greeting())).await {
             Ok(Ok(reply)) => reply,
             Ok(Err(CallError::Refused(reason))) => return Err(LinkError::Refused(reason)),
             Ok(Err(CallError::Broken(why))) => return Err(self.unanswered(&talk, &why).await),
-            Err(_) => return Err(self.broken(&format!("nothing came within {} seconds", HELLO_LIMIT.as_secs()))),
+            Err(_) => return Err(LinkError::Broken(format!("nothing came within {} seconds", HELLO_LIMIT.as_secs()))),
         };
         if let Err(other) = self.check(&reply) {
             // It has greeted us, and would wait for its whole lease.
@@ -239,17 +242,13 @@ impl<L: Line> Link<L> {
             return LinkError::Broken(format!("the agent of host {} has ended ({how})", self.shared.label));
         }
         match timeout(REST_LIMIT, talk.ended()).await {
-            Ok(Some(how)) => self.broken(&format!("{why}; {} has ended ({how})", self.shared.line.name())),
-            Ok(None) | Err(_) => self.broken(why),
+            Ok(Some(how)) => LinkError::Broken(format!("{why}; {} has ended ({how})", self.shared.line.name())),
+            Ok(None) | Err(_) => LinkError::Broken(why.to_owned()),
         }
     }
 
     fn greeted_before(&self) -> LinkError {
         LinkError::Refused(format!("the agent of host {} has been greeted before", self.shared.label))
-    }
-
-    fn broken(&self, why: &str) -> LinkError {
-        LinkError::Broken(format!("host {}: {why}", self.shared.label))
     }
 
     /// Makes a call, again and again until there is an answer or the agent is lost.
@@ -283,7 +282,7 @@ impl<L: Line> Link<L> {
             // Where the connection works it is the call that does not, and it never would.
             if let Ok(Ok(_)) = timeout(PROBE_LIMIT, talk.ping(v1::PingRequest { taken: self.shared.confirmed() })).await
             {
-                return Err(self.broken(&why));
+                return Err(LinkError::Broken(why));
             }
             drop(talk);
             // When that is full the keeper knows by now.

@@ -18,6 +18,8 @@ mod fleet_tests;
 #[cfg(test)]
 mod tests;
 
+use std::time::Duration;
+
 use brunt_parm::Span;
 
 pub(crate) use self::lun::{Lun, Nature};
@@ -120,8 +122,7 @@ impl Plan {
         for (at, sd) in self.sds.iter().enumerate() {
             let Some(lun) = sd.lun.get(host).and_then(|l| l.as_deref()) else { continue };
             let Some(usage) = usage.by_sd[at].filter(|_| used[at] && self.must_ask(sd, lun)) else { continue };
-            // Devices are made by nobody, so that read-only work leaves them alone.
-            let format = self.settings.format_sds.unwrap_or(sd.size.is_some() && !lun::is_device_path(lun));
+            let format = self.may_format(sd, lun);
             queries.push(LunQuery {
                 sd: at as u32,
                 name: sd.name.clone(),
@@ -132,6 +133,26 @@ impl Plan {
             });
         }
         queries
+    }
+
+    /// By host: how long it goes on alone, the same from its greeting to its farewell, so that both ends count alike. The
+    /// shorter time where anything of the execution writes there, or a file may have to be made.
+    pub fn leases(&self) -> Vec<Duration> {
+        let usage = Usage::of(self);
+        let lease = |host: usize| {
+            let used = usage.on_host(host);
+            let writes = self.sds.iter().enumerate().any(|(at, sd)| {
+                let lun = sd.lun.get(host).and_then(|lun| lun.as_deref()).filter(|_| used[at]);
+                lun.is_some_and(|lun| usage.by_sd[at].is_some_and(|usage| usage.written) || self.may_format(sd, lun))
+            });
+            Duration::from_secs(self.settings.fleet.lease_s(writes).into())
+        };
+        (0..self.hosts.len()).map(lease).collect()
+    }
+
+    /// Whether a lun may be formatted. Devices are made by nobody, so that read-only work leaves them alone.
+    fn may_format(&self, sd: &Sd, lun: &str) -> bool {
+        self.settings.format_sds.unwrap_or(sd.size.is_some() && !lun::is_device_path(lun))
     }
 
     /// Whether `misc=(KEY=PATTERN)` waives a rule for an SD.

@@ -20,6 +20,7 @@ mod latency;
 pub mod lease;
 mod limits;
 mod listen;
+mod marks;
 mod meeting;
 mod needs;
 mod options;
@@ -84,7 +85,7 @@ pub enum AgentError {
     #[error("the agent cannot start: {0}")]
     Start(#[source] io::Error),
     /// The connection broke.
-    #[error("the connection failed: {0}")]
+    #[error("the connection failed: {}", brunt_proto::why_broken(.0))]
     Connection(#[from] tonic::transport::Error),
     /// The stream ended before the client said that it was done, or nothing came for the lease.
     #[error("the master is gone; all work was stopped")]

@@ -50,7 +50,7 @@ impl Leading<'_> {
         leave: impl FnOnce(&[Kept]) -> Testament,
     ) -> (i32, bool) {
         let mut held = Vec::new();
-        let lasting = Terms::of(&plan.settings).writing > Duration::ZERO;
+        let lasting = Terms::of(&plan).iter().any(|terms| terms.lease > Duration::ZERO);
         let done = self.on_threads(async |this| {
             let (fleet, ears) = this.launch(&plan, None)?;
             let keepsakes: Vec<Keepsake> = fleet.hosts.iter().map(|host| host.link.keepsake()).collect();
@@ -116,12 +116,12 @@ impl Leading<'_> {
         let mut hosts = Vec::new();
         if brunt_master::refusals(plan).is_empty() {
             let program = &self.invocation.program;
-            let (mut here, terms) = (Here::of(program, &plan.hosts, &plan.settings.misc)?, Terms::of(&plan.settings));
+            let (mut here, terms) = (Here::of(program, &plan.hosts, &plan.settings.misc)?, Terms::of(plan));
             here.port = self.arguments.port.unwrap_or(here.port);
             for (code, text) in way::notes(&plan.hosts, &here.payload).into_iter().filter(|_| kept.is_none()) {
                 self.session.emit(Event::Notice { level: NoticeLevel::Note, code: code.to_owned(), text });
             }
-            for (n, host) in plan.hosts.iter().enumerate() {
+            for ((n, host), terms) in plan.hosts.iter().enumerate().zip(terms) {
                 let dial = launch::dial(host, &here)?;
                 let called = match Way::of(host)? {
                     Way::Local => program.display().to_string(),

@@ -8,6 +8,7 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 
 use brunt_plan::devices::ListedDevice;
+use brunt_report::plain;
 use serde::Serialize;
 
 use self::call::Call;
@@ -47,7 +48,7 @@ pub fn run(invocation: &Invocation, words: &[OsString]) -> i32 {
         }
     };
     for text in &failed {
-        let _ = writeln!(io::stderr(), "error: {text}");
+        let _ = writeln!(io::stderr(), "error: {}", plain(text));
     }
     for host in &mut hosts {
         host.devices.retain(|device| call.wants(device));

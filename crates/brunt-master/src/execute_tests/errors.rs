@@ -69,7 +69,8 @@ async fn a_quiet_time_after_the_last_error_ends_it_too() {
     assert_eq!(order[order.len() - 2..], expected);
 }
 
-#[tokio::test(start_paused = true)]
+// In real time: a command here is a process.
+#[tokio::test]
 async fn a_command_runs_on_the_machine_of_the_master_before_the_end() {
     let rule = DataErrors::Command("echo $output $lun $lba $size".into());
     let mut stage = Stage::new(with(rule), vec![vec![stopped(vec![failure(0, 512), failure(0, 1024)], vec![])]]);

@@ -51,6 +51,16 @@ async fn hooks_run_in_their_places() {
     assert_eq!(lines, Some(vec!["begin in /out".to_owned()]));
 }
 
+/// Time jumps while a process is waited for.
+#[tokio::test(start_paused = true)]
+async fn a_command_of_the_master_that_takes_long_is_named() {
+    let mut plan = hooked();
+    plan.settings.startcmd = vec![hook("sleep 0.3", None)];
+    let order = Stage::new(plan, vec![vec![whole(2, 1), whole(2, 1)]]).play().await.order();
+    let named = "slow-hook: startcmd: `sleep 0.3` has not ended on the master within 60 seconds".to_owned();
+    assert!(order.contains(&named), "{order:?}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_hook_that_fails_stops_everything_but_the_last_hook() {
     let mut stage = Stage::new(hooked(), vec![vec![whole(2, 1), whole(2, 1)]]);
@@ -200,7 +210,8 @@ async fn a_hook_beyond_its_limit_is_killed() {
     assert!(started.elapsed().as_secs() < 150);
 }
 
-#[tokio::test(start_paused = true)]
+// In real time: a command here is a process.
+#[tokio::test]
 async fn commands_are_looked_for_before_the_first_run_and_not_run() {
     let mut stage = Stage::new(hooked(), vec![vec![whole(2, 1), whole(2, 1)]]);
     stage.plan.settings.endcmd = vec![hook("/nonexistent/flush --now", None)];

@@ -6,6 +6,7 @@ use brunt_event::AbortCause;
 use brunt_plan::plan::{OnLoss, Plan, Rate};
 use brunt_plan::work::{Seek, WorkerEvent};
 
+use crate::Control;
 use crate::link::LinkEvent;
 use crate::testing::{Script, Stage, drained, from, plan, run, seconds, stopped, workloads_of};
 
@@ -120,6 +121,22 @@ async fn where_that_is_asked_for_it_goes_on_with_the_rest() {
     assert_eq!((played.outcome.abort, played.outcome.complete), (Some(AbortCause::WorkerLost), false));
     let of_right = played.calls.iter().filter(|call| call.starts_with("1 prepare")).count();
     assert_eq!(of_right, 1, "nothing is asked of a lost host");
+}
+
+#[tokio::test(start_paused = true)]
+async fn several_that_are_lost_are_named_together() {
+    let mut plan = lenient();
+    let mut third = plan.hosts[1].clone();
+    third.label = "third".into();
+    plan.hosts.push(third);
+    plan.sds[0].lun.push(Some("/f1".into()));
+    plan.runs.iter_mut().for_each(|r| workloads_of(r)[0].hosts = [0, 1, 2].into());
+    let lost = || Script { start: vec![LinkEvent::Lost("broken pipe".into())], ..Script::default() };
+    let whole = |ops| Script { start: [seconds(0, 1..=9, ops), vec![drained(0)]].concat(), ..Script::default() };
+    let played = Stage::new(plan, vec![vec![whole(9), whole(9)], vec![lost()], vec![lost()]]).play().await;
+    let expected = "workers-missing: on_worker_loss=continue: rd=rd2 stands for 1 of 3 workers: right-0, third-0 are lost, and \
+                    their parts are not done by others";
+    assert!(played.order_of_runs().contains(&expected.to_owned()), "{:?}", played.order_of_runs());
 }
 
 #[tokio::test(start_paused = true)]
@@ -277,7 +294,26 @@ async fn a_host_that_never_starts_is_given_up_behind_the_lease() {
     assert_eq!(played.outcome.abort, Some(AbortCause::WorkerLost));
     let waited = started.elapsed().as_secs();
     assert!((120..140).contains(&waited), "{waited}");
+    let named =
+        "slow-host: start: no answer from host=right within 10 seconds; waiting for up to 130 seconds".to_owned();
+    assert!(played.order_of_runs().contains(&named), "{:?}", played.order_of_runs());
     assert!(played.calls.contains(&"1 abandon".to_owned()), "{:?}", played.calls);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_interrupt_does_not_wait_for_a_host_that_never_starts() {
+    for (twice, seconds) in [(false, 5..6), (true, 0..2)] {
+        let right = stopped(vec![], vec![]);
+        let mut stage = Stage::new(short(), vec![vec![stopped(vec![], vec![])], vec![right]]);
+        stage.start_takes.insert(1, Duration::from_secs(1_000));
+        stage.controls = vec![("run 0", Control::Interrupt(2)); if twice { 2 } else { 1 }];
+        let started = tokio::time::Instant::now();
+        let played = stage.play().await;
+        assert_eq!(played.outcome.interrupted, Some(2), "{:?}", played.order_of_runs());
+        assert!(seconds.contains(&started.elapsed().as_secs()), "{:?}", started.elapsed());
+        // It may have started.
+        assert!(played.calls.contains(&"1 stop".to_owned()), "{:?}", played.calls);
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -53,7 +53,8 @@ fn order(told: &[Event], new: &[Event]) -> Vec<String> {
     told.iter().chain(new).map(short).collect()
 }
 
-#[tokio::test(start_paused = true)]
+// In real time: a command here is a process.
+#[tokio::test]
 async fn behind_every_event_another_master_goes_on_as_the_first_would_have() {
     let (plan, scripts) = curve();
     let whole = Stage::new(plan, vec![scripts.clone()]).play().await;

@@ -21,7 +21,7 @@ use crate::run::findings::Findings;
 use crate::run::laggard::Laggards;
 use crate::run::orders::Orders;
 use crate::run::{EndOfData, Run, WorkerState};
-use crate::session::{Halt, Patience, Session, now_ms};
+use crate::session::{Halt, Session, now_ms};
 use crate::totals::Totals;
 
 /// So long a host may take to open its luns before it is named.
@@ -128,15 +128,11 @@ impl<'s, L: HostLink> Session<'s, L> {
         let started = run_started(common, dealt, now_ms() + delay.as_millis() as i64);
         self.emit(Event::RunStarted(started));
         self.remind_of_failed_hook(&dealt.plan.name);
-        let fleet = self.fleet;
-        let starts = hosts.into_iter().filter_map(|h| Some((h, fleet.hosts.get(h)?.link.start(delay))));
-        // Not given up for an interrupt: what has started must be ended in order.
-        let answers = self.call_anyway(starts.collect(), self.start_limit(dealt), Patience::Full).await;
         let mut skew = vec![None; if self.layout.hosts() > 1 { self.layout.hosts() } else { 0 }];
-        for (host, answer) in answers {
+        for (host, answer) in self.start_all(&hosts, delay, dealt).await {
             match answer {
                 Ok(off) => {
-                    if let Some(skew) = skew.get_mut(host) {
+                    if let (Some(skew), Some(off)) = (skew.get_mut(host), off) {
                         *skew = Some(off.as_nanos() as u64);
                     }
                 }
@@ -147,18 +143,36 @@ impl<'s, L: HostLink> Session<'s, L> {
         Ok(Run { not_started: failed, start_skew_ns: skew, ..self.running(common, dealt, longest_idle) })
     }
 
+    /// Starts hosts, and gives how far off each may be. An interrupt gives no start up, since what has started must be ended
+    /// in order; who has not answered some seconds later may have started as well (`None`).
+    pub(super) async fn start_all(
+        &mut self,
+        hosts: &[usize],
+        delay: Duration,
+        dealt: &Dealt<'_>,
+    ) -> Vec<(usize, Result<Option<Duration>, LinkError>)> {
+        let (fleet, limit) = (self.fleet, self.start_limit(dealt));
+        let starts = hosts.iter().filter_map(|h| Some((*h, fleet.hosts.get(*h)?.link.start(delay))));
+        let name_slow = |session: &mut Self, slow: &[usize]| session.name_slow("start", slow, SLOW, Some(limit));
+        let answers = self.call_through(starts.collect(), SLOW, limit, name_slow).await;
+        answers.into_iter().map(|(host, answer)| (host, answer.transpose())).collect()
+    }
+
     /// How long a start may take on a host that is there: no shorter than the lease, since one that is silent for so
     /// long is lost anyhow, and one that is not may have started.
     fn start_limit(&self, dealt: &Dealt<'_>) -> Duration {
-        let writes = dealt.shares().flatten().flat_map(|share| &share.targets).any(|target| target.write);
-        self.rules.lease(writes).max(ANSWER_LIMIT) + LEASE_GRACE
+        let longest = dealt.hosts().into_iter().map(|host| self.layout.lease(host)).max();
+        longest.unwrap_or_default().max(ANSWER_LIMIT) + LEASE_GRACE
     }
 
     /// Time from the call to the common start: long enough for the way to the farthest host.
     pub(super) async fn start_delay(&mut self, hosts: &[usize]) -> Result<Duration, Halt> {
         let fleet = self.fleet;
         let measures = hosts.iter().filter_map(|h| Some((*h, fleet.hosts.get(*h)?.link.measure()))).collect();
-        let trips = self.call(measures).await?;
+        let name_slow = |session: &mut Self, slow: &[usize]| {
+            session.name_slow("round trips", slow, SLOW, Some(PREPARE_LIMIT));
+        };
+        let trips = self.call_within(measures, SLOW, Some(PREPARE_LIMIT), name_slow).await?;
         let longest = trips.into_iter().filter_map(|(_, trip)| trip.ok()).max().unwrap_or_default();
         Ok(self.rules.start_delay.max(longest * 2))
     }
@@ -210,8 +224,9 @@ impl<'s, L: HostLink> Session<'s, L> {
         }
         self.went_on = true;
         let labels: Vec<&str> = lost.iter().map(|w| self.layout.label(*w)).collect();
+        let (are, their) = if labels.len() == 1 { ("is", "its part is") } else { ("are", "their parts are") };
         let text = format!(
-            "on_worker_loss=continue: rd={rd} stands for {} of {} workers: {} is lost, and its part is not done by others",
+            "on_worker_loss=continue: rd={rd} stands for {} of {} workers: {} {are} lost, and {their} not done by others",
             living.len(),
             living.len() + lost.len(),
             labels.join(", ")

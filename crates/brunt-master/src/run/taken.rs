@@ -9,9 +9,8 @@ use crate::link::HostLink;
 use crate::merge::Merged;
 use crate::past::PastRun;
 use crate::run::Run;
-use crate::run::drain::ANSWER_LIMIT;
 use crate::run::start::{Common, Dealt};
-use crate::session::{Halt, Patience, Session};
+use crate::session::{Halt, Session};
 
 /// The number of SIGINT.
 const SIGINT: i32 = 2;
@@ -40,8 +39,7 @@ impl<'s, L: HostLink> Session<'s, L> {
         if past.intervals.is_empty() {
             // It may be that they were not told to start; who was has it done once.
             let delay = self.start_delay(&hosts).await?;
-            let starts = hosts.iter().filter_map(|h| Some((*h, fleet.hosts.get(*h)?.link.start(delay))));
-            for (host, answer) in self.call_anyway(starts.collect(), ANSWER_LIMIT, Patience::Full).await {
+            for (host, answer) in self.start_all(&hosts, delay, dealt).await {
                 failed.extend(answer.err().map(|error| (host, error.to_string())));
             }
         }

@@ -20,11 +20,11 @@ const END_LIMIT: Duration = Duration::from_secs(15);
 /// Round trips that are measured before a start.
 const PINGS: usize = 5;
 
-impl<L: Line> Link<L> {
-    fn garbled(&self, error: &WireError) -> LinkError {
-        self.broken(&error.to_string())
-    }
+fn garbled(error: &WireError) -> LinkError {
+    LinkError::Broken(error.to_string())
+}
 
+impl<L: Line> Link<L> {
     /// How the agent's clock runs beside ours, as measured last.
     fn clocks(&self) -> Clocks {
         *self.clocks.lock().unwrap_or_else(PoisonError::into_inner)
@@ -56,30 +56,28 @@ impl<L: Line> HostLink for Link<L> {
         });
         let reply = reply.await?;
         self.keepsake.facts(&reply);
-        let facts = facts(reply).map_err(|error| self.garbled(&error))?;
+        let facts = facts(reply).map_err(|error| garbled(&error))?;
         if facts.luns.len() != wanted {
             let reason = "there must be one for each query";
-            return Err(self.garbled(&WireError::Invalid { message: "InspectReply", field: "luns", reason }));
+            return Err(garbled(&WireError::Invalid { message: "InspectReply", field: "luns", reason }));
         }
         Ok(facts)
     }
 
     async fn prepare(&self, shares: Vec<Option<WorkerShare>>) -> Result<(), LinkError> {
-        let lease = self.note_run(&shares);
+        self.note_run(&shares);
         // Of runs that are over nothing is asked for again.
         self.shared.confirm_all();
         let taken = self.shared.confirmed();
         self.call(|talk| async move { talk.ping(v1::PingRequest { taken }).await }).await?;
         let slot = |share: Option<WorkerShare>| v1::WorkerSlot { share: share.map(Into::into), placement: None };
         let workers = shares.into_iter().map(slot).collect();
-        let request = v1::PrepareRequest { workers, witness: true, lease_ms: millis(lease) };
+        let request = v1::PrepareRequest { workers, witness: true, lease_ms: millis(self.shared.lease()) };
         let prepared = self.call(|talk| {
             let request = request.clone();
             async move { talk.prepare(request).await }
         });
-        prepared.await?;
-        self.shared.set_lease(lease);
-        Ok(())
+        prepared.await.map(drop)
     }
 
     async fn rejoin(&self) -> Result<(), LinkError> {
@@ -87,8 +85,7 @@ impl<L: Line> HostLink for Link<L> {
     }
 
     fn take_up(&self, shares: &[Option<WorkerShare>]) {
-        let lease = self.note_run(shares);
-        self.shared.set_lease(lease);
+        self.note_run(shares);
     }
 
     async fn measure(&self) -> Result<Duration, LinkError> {

@@ -155,8 +155,11 @@ impl<L: Line> Keeper<L> {
         if let Ok(Some(how)) = timeout(limit, self.shared.line.agent_ended()).await {
             return Next::Gone(format!("has ended ({how})"));
         }
-        if let Ok(Some(how)) = timeout(LOOK_LIMIT, talk.ended()).await {
-            why = format!("{why}; {} has ended ({how})", self.shared.line.name());
+        let name = self.shared.line.name();
+        if let Ok(Some(how)) = timeout(LOOK_LIMIT, talk.ended()).await
+            && !why.contains(&name)
+        {
+            why = format!("{why}; {name} has ended ({how})");
         }
         // It had its goodbye: what carries the connection has the rest of its time to end.
         if self.shared.ended.load(Relaxed) {

@@ -32,13 +32,15 @@ pub(super) fn within(pause: Duration, until: Instant) -> Duration {
 }
 
 impl<L: Line> Keeper<L> {
-    /// Dials until the agent is there again or its lease is over.
+    /// Dials until the agent is there again or its lease is over. That is counted from the end of the connection: the agent
+    /// may have heard everything that was said on it until then. A greeting alone does not renew the lease.
     pub(super) async fn reattach(&mut self, why: String) -> Next<L> {
         let lease = self.shared.lease();
         let heard = self.shared.heard();
-        let (until, tell_at) = (heard + lease, Instant::now() + TELL_AFTER);
+        let (mut until, tell_at) = (Instant::now() + lease, Instant::now() + TELL_AFTER);
         let (mut told, mut last, mut pause) = (false, None, FIRST_PAUSE);
         while Instant::now() < until {
+            let heard_before = self.shared.heard();
             let done = {
                 let attempt = timeout(until - Instant::now(), self.attempt());
                 tokio::pin!(attempt);
@@ -64,11 +66,16 @@ impl<L: Line> Keeper<L> {
                     return self.back(talk, reports, heard).await;
                 }
                 Ok(Err(DialError::Never(text))) => {
+                    let text = self.after(&why, &text);
                     return Next::Gone(format!("{why}, and its session cannot be gone on with: {text}"));
                 }
                 Ok(Err(DialError::NotNow(text))) => Some(text),
                 Err(_) => None,
             };
+            if self.shared.heard() > heard_before {
+                // It was greeted, and may have heard what came behind that.
+                until = Instant::now() + lease;
+            }
             last = failed.or(last);
             if !told {
                 told = true;
@@ -77,8 +84,16 @@ impl<L: Line> Keeper<L> {
             sleep(within(pause, until)).await;
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
-        let last = last.map(|text| format!("; the last try to reach it: {text}")).unwrap_or_default();
+        let last = last.map(|text| format!("; the last try to reach it: {}", self.after(&why, &text)));
+        let last = last.unwrap_or_default();
         Next::Gone(format!("{why} and was away longer than its lease of {} seconds{last}", lease.as_secs_f64()))
+    }
+
+    /// What a dial said, without the name of the way where that stands in the message already.
+    fn after(&self, why: &str, text: &str) -> String {
+        let name = self.shared.line.name();
+        let rest = text.strip_prefix(&name).and_then(|rest| rest.strip_prefix(": "));
+        rest.filter(|_| why.contains(&name)).unwrap_or(text).to_owned()
     }
 
     async fn back(&mut self, talk: L::Talk, reports: ReportsOf<L>, heard: Instant) -> Next<L> {
@@ -117,6 +132,7 @@ impl<L: Line> Keeper<L> {
         if reply.protocol != PROTOCOL || reply.token != shared.token() {
             return Err(DialError::Never("another agent has answered".to_owned()));
         }
+        shared.hear();
         match timeout(HELLO_LIMIT, talk.events(v1::EventsRequest { after: shared.taken() })).await {
             Ok(Ok(reports)) => Ok((talk, reports)),
             Ok(Err(error)) => Err(not_now(&words(error))),

@@ -88,7 +88,7 @@ impl<L: Line> Link<L> {
         self
     }
 
-    /// Connects to the agent, at most for the longest lease: behind that it is gone.
+    /// Connects to the agent, at most for its lease: behind that it is gone.
     pub(super) async fn join(&self) -> Result<(), LinkError> {
         let provision = self.provision.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(provision) = provision.filter(|_| !self.is_born()) else { return Err(self.greeted_before()) };
@@ -110,21 +110,17 @@ impl<L: Line> Link<L> {
         }
     }
 
-    /// The run that was prepared, and its lease.
-    pub(super) fn note_run(&self, shares: &[Option<WorkerShare>]) -> std::time::Duration {
-        let terms = self.shared.terms;
-        let writes = shares.iter().flatten().flat_map(|share| &share.targets).any(|target| target.write);
+    /// The run that was prepared.
+    pub(super) fn note_run(&self, shares: &[Option<WorkerShare>]) {
         if let Some(share) = shares.iter().flatten().next() {
             self.run.store(share.run_id, Relaxed);
         }
-        if writes { terms.writing } else { terms.reading }
     }
 }
 
 impl<L: Line> Keeper<L> {
     async fn first(&mut self) -> Result<(L::Talk, ReportsOf<L>), String> {
-        let terms = self.shared.terms;
-        let until = Instant::now() + terms.reading.max(terms.writing);
+        let until = Instant::now() + self.shared.lease();
         let (mut pause, mut last) = (FIRST_PAUSE, String::from("it does not answer"));
         loop {
             match timeout(until.saturating_duration_since(Instant::now()), self.attempt()).await {

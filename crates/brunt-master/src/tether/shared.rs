@@ -51,7 +51,6 @@ pub(super) struct Shared<L: Line> {
     pub(super) suspects: mpsc::Sender<(u64, String)>,
     /// Names the session; empty: it cannot be gone on with.
     token: OnceLock<String>,
-    lease_ms: AtomicU64,
     /// The last message of the event stream that was handed over.
     taken: AtomicU64,
     /// The last message that the agent need not keep.
@@ -81,7 +80,6 @@ impl<L: Line> Shared<L> {
             state: watch::Sender::new(State::Unborn),
             suspects,
             token: OnceLock::new(),
-            lease_ms: AtomicU64::new(millis(terms.reading)),
             taken: AtomicU64::new(0),
             confirmed: AtomicU64::new(0),
             left: Mutex::default(),
@@ -100,7 +98,7 @@ impl<L: Line> Shared<L> {
             protocol: PROTOCOL,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             token: self.token.get().cloned().unwrap_or_default(),
-            lease_ms: millis(self.terms.reading),
+            lease_ms: millis(self.terms.lease),
             client: client(),
             workers: self.crew.workers,
             label: self.label.clone(),
@@ -118,13 +116,9 @@ impl<L: Line> Shared<L> {
         self.token.get().map_or("", String::as_str)
     }
 
-    /// How long the agent goes on alone now.
+    /// How long the agent goes on alone.
     pub(super) fn lease(&self) -> Duration {
-        Duration::from_millis(self.lease_ms.load(Relaxed))
-    }
-
-    pub(super) fn set_lease(&self, lease: Duration) {
-        self.lease_ms.store(millis(lease), Relaxed);
+        self.terms.lease
     }
 
     /// Whether a broken connection may be followed by another.

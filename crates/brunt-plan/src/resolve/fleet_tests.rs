@@ -238,6 +238,18 @@ fn reading_a_device_asks_for_no_right_to_write() {
 }
 
 #[test]
+fn a_host_on_which_any_run_writes_has_the_short_lease_in_all() {
+    let sds = vec![apart("sd1", &[("a", "/dev/x")]), apart("sd2", &[("a", "/dev/y"), ("b", "/dev/y")])];
+    let writes = Wd { rdpct: some(50.0), ..wd("wd2", &["sd1"]) };
+    let mut parms = over(&["a", "b"], sds);
+    parms.wds = vec![wd("wd1", &["sd2"]), writes];
+    let leases = |parms: &ParmFile| planned(parms).leases().iter().map(Duration::as_secs).collect::<Vec<_>>();
+    assert_eq!(leases(&parms), [120, 120], "nobody uses it");
+    parms.rds.push(rd("rd2", &["wd2"], IoRate::Max));
+    assert_eq!(leases(&parms), [30, 120]);
+}
+
+#[test]
 fn a_file_that_labels_of_one_machine_miss_is_made_without_a_warning() {
     let plan = planned(&over(&["a", "b"], vec![sized("sd1", 1 << 20)]));
     let warned = |names: &[&str]| {

@@ -327,6 +327,11 @@ fn wall() -> Duration {
 
 #[cfg(test)]
 impl Desk {
+    /// The lease that is in force.
+    pub fn lease(&self) -> Duration {
+        self.session().lease()
+    }
+
     /// Every connection comes by [`Desk::receive`], and no socket is needed to come back.
     pub fn without_socket(mut self) -> Self {
         self.socket = tokio::sync::OnceCell::new_with(Some(true));

@@ -1,7 +1,7 @@
 //! How long a session goes on when its client is silent: a state machine without a clock. Times are given to it, as
 //! durations since any instant that stays the same.
 //!
-//! Every call renews the lease. With a lease of 0 a session ends with its connection, and only then: silence on a
+//! Every call renews the lease, but for the hello of a client that comes again. With a lease of 0 a session ends with its connection, and only then: silence on a
 //! connection that lives is the business of its keepalive. With any other lease the session ends when nothing has come
 //! for so long, whether the connection seems to live or not: a broken network looks like a silent client.
 //!
@@ -13,8 +13,11 @@ use std::time::Duration;
 /// Something that matters to the lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LeaseEvent {
-    /// The client said hello, for the first time or over another connection. Carries the lease while nothing runs.
+    /// The client said hello for the first time. Carries the lease while nothing runs.
     Hello(Duration),
+    /// The client came again over another connection. That renews nothing: it does not know of it yet, and would take us
+    /// for lost too early if its answer were lost. Carries the lease while nothing runs.
+    Again(Duration),
     /// The client called.
     Called,
     /// A run is prepared. Carries its lease.
@@ -91,6 +94,7 @@ impl Lease {
                 self.quiet = quiet;
                 self.heard = at;
             }
+            LeaseEvent::Again(quiet) => (self.presence, self.quiet) = (Presence::Client, quiet),
             LeaseEvent::Called => self.heard = at,
             LeaseEvent::Prepared(lease) => (self.run, self.bound) = (Some(lease), false),
             LeaseEvent::Bound(lease) => (self.run, self.bound) = (Some(lease), true),
@@ -202,7 +206,10 @@ mod tests {
         assert_eq!(lease.take(s(20), LeaseEvent::Disconnected), None);
         assert!(lease.is_away());
         assert_eq!(lease.due(), Some(s(31)));
-        assert_eq!(lease.take(s(31), LeaseEvent::Hello(s(30))), Some(Over::Silent { lease: s(30) }), "too late");
+        let mut again = lease.clone();
+        assert_eq!(lease.take(s(31), LeaseEvent::Again(s(30))), Some(Over::Silent { lease: s(30) }), "too late");
+        assert_eq!(again.take(s(30), LeaseEvent::Again(s(30))), None);
+        assert_eq!((again.is_away(), again.due()), (false, Some(s(31))), "what follows it renews");
     }
 
     #[test]
@@ -236,7 +243,7 @@ mod tests {
         assert_eq!(lease.take(s(4), LeaseEvent::Disconnected), None);
         assert_eq!(lease.take(s(5), LeaseEvent::RunOver), None);
         assert_eq!(lease.due(), Some(s(63)));
-        assert_eq!(lease.take(s(40), LeaseEvent::Hello(s(0))), None);
+        assert_eq!(lease.take(s(40), LeaseEvent::Again(s(0))), None);
         assert_eq!((lease.due(), lease.in_force()), (None, s(0)));
     }
 }

@@ -142,8 +142,11 @@ impl Session {
         });
         client.connection = Some(connection);
         client.lease = greeting.lease;
-        let lease = if client.settled { greeting.lease } else { greeting.lease.min(SETTLING) };
-        self.lease.take(at, LeaseEvent::Hello(lease));
+        let event = match client.settled {
+            true => LeaseEvent::Again(greeting.lease),
+            false => LeaseEvent::Hello(greeting.lease.min(SETTLING)),
+        };
+        self.lease.take(at, event);
         Ok(before)
     }
 
@@ -314,7 +317,7 @@ mod tests {
         assert_eq!(session.due(), Some(s(33)));
         session.hello(s(20), WALL, 1, &greeting("secret", "a")).unwrap();
         session.disconnected(s(21), 1, false);
-        assert_eq!(session.due(), Some(s(50)));
+        assert_eq!(session.due(), Some(s(33)), "it has called nothing");
     }
 
     #[test]
@@ -324,7 +327,8 @@ mod tests {
         assert_eq!(session.call(s(4), WALL, 0), Err(Refusal::Replaced));
         // Its end is no loss.
         session.disconnected(s(5), 0, true);
-        assert!(session.serves(1) && session.due() == Some(s(33)));
+        assert_eq!(session.call(s(5), WALL, 1), Ok(()));
+        assert!(session.serves(1) && session.due() == Some(s(35)));
         session.disconnected(s(6), 1, false);
         assert_eq!(session.hello(s(20), WALL, 2, &greeting("secret", "a")), Ok(None));
         assert_eq!(session.hello(s(21), WALL, 2, &greeting("secret", "a")), Ok(None), "twice is once");

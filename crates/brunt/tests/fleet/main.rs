@@ -10,6 +10,7 @@ mod pass;
 mod proxy;
 mod run;
 
+mod clocks;
 mod death;
 mod link;
 mod luns;

@@ -90,6 +90,15 @@ impl Lab {
         self.certificates.path()
     }
 
+    /// Waits until its log says this.
+    pub fn await_log(&self, text: &str) {
+        let began = Instant::now();
+        while !self.log().contains(text) {
+            assert!(began.elapsed() < LIMIT, "{}", self.log());
+            thread::yield_now();
+        }
+    }
+
     fn log(&self) -> String {
         fs::read_to_string(self.folder.path().join("log")).unwrap()
     }

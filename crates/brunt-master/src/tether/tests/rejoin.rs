@@ -10,7 +10,7 @@ fn kept() -> Kept {
 fn heir(world: &Arc<World>) -> (Link<FakeLine>, mpsc::Receiver<(usize, LinkEvent)>) {
     let (sender, events) = mpsc::channel(64);
     let (_, lines) = mpsc::channel(1);
-    let terms = Terms { writing: LEASE, reading: LEASE, retry: Some(0) };
+    let terms = Terms { lease: LEASE, retry: Some(0) };
     (Link::new(7, crew(), FakeLine(Arc::clone(world)), terms, lines, sender).of_session(&kept()), events)
 }
 

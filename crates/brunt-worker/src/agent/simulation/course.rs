@@ -104,12 +104,12 @@ async fn lead(
 ) -> End {
     let (events, inbox) = mpsc::channel(1_024);
     let (control, controls) = mpsc::channel(8);
-    let terms = Terms::of(&plan.settings);
+    let terms = Terms::of(&plan);
     let host = |(host, h): (usize, &brunt_plan::plan::Host)| {
         let crew = Crew { label: h.label.clone(), workers: 1, cores: None, builds: Vec::new() };
         let line = SimLine { world: Arc::clone(world), host };
         let (_, lines) = mpsc::channel(1);
-        FleetHost { link: Link::new(host, crew, line, terms, lines, events.clone()), commands: Vec::new() }
+        FleetHost { link: Link::new(host, crew, line, terms[host], lines, events.clone()), commands: Vec::new() }
     };
     let fleet = Fleet { hosts: plan.hosts.iter().enumerate().map(host).collect() };
     drop(events);
@@ -137,8 +137,7 @@ async fn lead(
 
 /// No agent lives beyond its lease.
 async fn wait_for_agents(world: &Arc<World>) {
-    let leases = world.scenario.runs.iter().map(|run| world.scenario.lease_of(run.writes));
-    let lease = leases.chain([world.scenario.lease_of(false)]).max().unwrap();
+    let lease = world.scenario.lease();
     let drain = Duration::from_millis(world.scenario.drain_ms);
     let agents = world.agents.lock().unwrap().clone();
     // What has no lease ends when it hears of the end of its connection.

@@ -12,8 +12,8 @@ use super::world::World;
 
 /// In which a connection shows that it is broken.
 const KEEPALIVE: Duration = Duration::from_secs(20);
-/// From the last that the master heard to the last that it said: a ping, or a greeting that came in vain.
-const UNANSWERED: Duration = Duration::from_secs(6);
+/// What was said on a connection that was given up may be on its way so long.
+const ON_ITS_WAY: Duration = Duration::from_secs(2);
 /// In which an end comes about that is asked for, or heard of.
 const SOON: Duration = Duration::from_secs(10);
 
@@ -42,6 +42,12 @@ pub fn judge(world: &Arc<World>, end: &mut End, events: &[(Duration, Event)]) {
                     check_loss(&ledger, world, (*worker as usize, text), *at, &mut wrong);
                 }
                 Event::Notice { code, .. } if code == "messages-lost" => heard.gaps = true,
+                Event::Notice { code, text, .. } if code == "host-away" => {
+                    let lease = world.scenario.lease().as_secs();
+                    if !text.ends_with(&format!("for {lease} seconds at most")) {
+                        wrong.push(format!("its lease is {lease} s: {text}"));
+                    }
+                }
                 Event::Interval(interval) => check_interval(&ledger, world, interval, &mut heard, &mut wrong),
                 Event::RunEnded(ended) => check_end(&ledger, world, ended, &heard, &mut wrong),
                 _ => {}
@@ -54,18 +60,16 @@ pub fn judge(world: &Arc<World>, end: &mut End, events: &[(Duration, Event)]) {
     world.ledger.lock().unwrap().wrong.extend(wrong);
 }
 
-/// Nobody works on whom the master has given up. His lease may have been renewed by what got there last and was not
-/// answered any more.
+/// Nobody works on whom the master has given up.
 fn check_loss(ledger: &Ledger, world: &World, lost: (usize, &str), at: Duration, wrong: &mut Vec<String>) {
     let (host, text) = lost;
-    let lease = world.scenario.runs.iter().map(|run| world.scenario.lease_of(run.writes)).max().unwrap();
     // What stands still hears nothing, and does nothing either.
     if world.scenario.freezes(host) {
         return;
     }
     // Without a lease an end hears of a silent cut by its keepalive.
-    let lease = lease.max(KEEPALIVE);
-    let more = if text.contains("away longer than its lease") { UNANSWERED } else { lease + SOON };
+    let lease = world.scenario.lease().max(KEEPALIVE);
+    let more = if text.contains("away longer than its lease") { ON_ITS_WAY } else { lease + SOON };
     let last = ledger.last.get(&host).map(|last| *last - world.began);
     if last.is_some_and(|last| last > at + more) {
         wrong.push(format!("host {host} worked at {last:?}, and was lost at {at:?}: {text}"));

@@ -78,6 +78,15 @@ pub struct SimTalk {
 type Answering<P> = Pin<Box<dyn Future<Output = Result<Response<P>, Status>> + Send>>;
 
 impl SimTalk {
+    /// Both ends count the same lease at all times, between runs too.
+    fn check_lease(&self, prepared_ms: u64) {
+        let (wanted, there) = (self.world.scenario.lease(), self.far.desk.lease());
+        if there != wanted || u128::from(prepared_ms) != wanted.as_millis() {
+            let host = self.far.host;
+            self.world.wrong(format!("the lease of host {host} is {there:?}, then {prepared_ms} ms: not {wanted:?}"));
+        }
+    }
+
     /// A call there and back. `often`: it may come twice over one connection.
     async fn exchange<Q, P>(
         &self,
@@ -138,11 +147,15 @@ impl SimTalk {
         request.extensions_mut().insert(Caller(self.number));
         let (far, wire) = (Arc::clone(&self.far), Arc::clone(&self.wire));
         let given_up = self.road.dice.chance(50);
+        // A greeting renews nothing.
+        let renews = std::any::TypeId::of::<Q>() != std::any::TypeId::of::<v1::HelloRequest>();
         tokio::spawn(async move {
             if *wire.closed.borrow() {
                 return;
             }
-            far.facts.hear(Instant::now());
+            if renews {
+                far.facts.hear(Instant::now());
+            }
             let serving = serve(Arc::clone(&far), request);
             tokio::select! {
                 biased;
@@ -192,6 +205,7 @@ impl Talk for SimTalk {
         for target in request.workers.iter_mut().filter_map(|slot| slot.share.as_mut()).flat_map(|s| &mut s.targets) {
             target.sim = Some(v1::SimSpec { size: target.size, virtual_clock: true, ..Default::default() });
         }
+        self.check_lease(request.lease_ms);
         self.exchange(true, request, |far, request| {
             let lease = std::time::Duration::from_millis(request.get_ref().lease_ms);
             Box::pin(async move {

@@ -129,12 +129,9 @@ impl Scenario {
         }
     }
 
-    /// The shortest lease of its runs.
-    pub fn shortest_lease(&self) -> Duration {
-        self.runs.iter().map(|run| self.lease_of(run.writes)).min().unwrap()
-    }
-
-    pub fn lease_of(&self, writes: bool) -> Duration {
+    /// How long each host goes on alone: the shorter time where any run writes.
+    pub fn lease(&self) -> Duration {
+        let writes = self.runs.iter().any(|run| run.writes);
         Duration::from_secs(self.lease.unwrap_or(if writes { 30 } else { 120 }))
     }
 
@@ -153,14 +150,14 @@ impl Scenario {
     }
 
     /// Whether nothing may be lost, as long as it happens once the agents are greeted: everything that goes wrong is
-    /// over well within the shortest lease.
+    /// over well within the lease.
     pub fn is_mild(&self) -> bool {
         let short = |fault: &Fault| match fault.what {
-            What::Cut { lasts, .. } | What::Freeze { lasts, .. } => lasts * 3 <= self.shortest_lease(),
+            What::Cut { lasts, .. } | What::Freeze { lasts, .. } => lasts * 3 <= self.lease(),
             What::Reset { .. } => true,
             _ => false,
         };
-        let long = self.faults.is_empty() || self.shortest_lease() >= Duration::from_secs(30);
+        let long = self.faults.is_empty() || self.lease() >= Duration::from_secs(30);
         self.refusal.is_none() && long && self.faults.len() <= 1 && self.faults.iter().all(short)
     }
 

@@ -312,9 +312,7 @@ async fn a_folder_without_room_or_execution_is_passed_by() {
     for shell in shells() {
         let mut bench = Bench::with_shell(shell, "");
         // There is room for the probe, none for a program of more than four pages.
-        std::fs::write(bench.path("program"), format!("{PROGRAM}#{}\n", "x".repeat(40 << 10))).unwrap();
-        let offer = Offer::of_file(std::env::consts::ARCH, &bench.path("program")).unwrap();
-        bench.dial.payload = Arc::new(Payload::of(vec![offer], &bench.path("")));
+        bench.offer(&format!("{PROGRAM}#{}\n", "x".repeat(40 << 10)));
         let Some(_full) = Mounted::at(bench.path("home/.cache"), "size=16k,mode=700") else { return };
         let Some(_noexec) = Mounted::at(bench.path("top/var/tmp"), "size=1m,noexec,mode=1777") else { return };
         let text = refused(&bench).await;
