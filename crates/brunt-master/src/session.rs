@@ -234,6 +234,7 @@ impl<'a, L: HostLink> Session<'a, L> {
                     let worker_ms = now_ms();
                     self.emit(Event::WorkerLog { worker: worker as u32, worker_ms, text: text.clone() });
                 }
+                let text = self.with_place(host, text);
                 if self.noticed.insert(("host", text.clone())) {
                     self.notice(true, "host", text);
                 }
@@ -247,6 +248,15 @@ impl<'a, L: HostLink> Session<'a, L> {
             LinkEvent::Worker { .. } | LinkEvent::Devices { .. } => None,
             // Told where they are heard.
             LinkEvent::Away { .. } | LinkEvent::Back { .. } | LinkEvent::Clock { .. } | LinkEvent::Gap { .. } => None,
+        }
+    }
+
+    /// What a host warns of, with its label where that is not plain: its log has it without.
+    fn with_place(&self, host: usize, text: String) -> String {
+        let label = self.layout.host_label(host);
+        match self.layout.hosts() > 1 && !text.starts_with(&format!("host {label} ")) {
+            true => format!("host={label}: {text}"),
+            false => text,
         }
     }
 

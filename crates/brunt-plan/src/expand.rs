@@ -103,6 +103,10 @@ const OWN_REPORTS: [&str; 15] = [
     "totals_optional",
 ];
 
+/// The longest name with which all files of a definition can be made: file names have 255 bytes, and the longest ending
+/// is `-1023.stdout.html`.
+const LONGEST_NAME: usize = 238;
+
 /// Hosts, workers, SDs and WDs have a report of their name each, so that names must differ (`docs/vdbench/reports.md`
 /// §2.1): in Vdbench as here an error.
 fn shared_reports(file: &ParmFile, hosts: &Hosts, sds: &Sds, log: &mut Log) {
@@ -114,7 +118,7 @@ fn shared_reports(file: &ParmFile, hosts: &Hosts, sds: &Sds, log: &mut Log) {
     let wds = file.wds.iter().filter_map(|wd| wd.name.as_ref()).map(|name| (&name.value, Some(name.span)));
     let hosts = hosts.list.iter().map(|host| (&host.label, None));
     for (name, span) in hosts.chain(sds).chain(wds) {
-        if OWN_REPORTS.contains(&name.as_str()) || name.contains('/') {
+        if OWN_REPORTS.contains(&name.as_str()) || name.contains('/') || name.len() > LONGEST_NAME {
             let text = format!("`{name}` cannot be the name of a report: give the definition another name");
             log.unsupported(span, text);
         }

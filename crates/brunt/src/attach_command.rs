@@ -9,6 +9,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tokio::signal::unix::{Signal as Arrivals, SignalKind, signal};
 
+use crate::detach::as_word;
 use crate::exit;
 use crate::follow::{Follower, LOOK, Master};
 use crate::partial;
@@ -105,7 +106,7 @@ async fn follow(follower: &mut Follower, directory: &Path, interrupts: &mut Arri
         tokio::select! {
             () = tokio::time::sleep(LOOK) => {}
             _ = interrupts.recv() => {
-                let shown = directory.display();
+                let shown = as_word(directory);
                 let _ = writeln!(
                     io::stderr(),
                     "The execution goes on; `brunt attach {shown}` shows it again, `brunt attach {shown} --stop` ends it."

@@ -98,7 +98,7 @@ fn bash() -> String {
 }
 
 /// Text in single quotes, in which nothing has a meaning.
-fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 

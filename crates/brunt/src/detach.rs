@@ -17,6 +17,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, dup2_stderr, dup2_stdout, setsid};
 use tokio::signal::unix::{SignalKind, signal};
 
+use crate::completions::quoted;
 use crate::exit;
 use crate::follow::{Follower, LOOK};
 use crate::invocation::Invocation;
@@ -99,11 +100,18 @@ async fn set_up(child: &mut Child, directory: &Path) -> Result<i32, String> {
 }
 
 fn how_to_look(child: &Child, directory: &Path) -> String {
-    let (pid, directory) = (child.id(), directory.display());
+    let (pid, directory) = (child.id(), as_word(directory));
     format!(
         "The execution goes on in the background as process {pid}. `brunt attach {directory}` shows it, `brunt attach \
          {directory} --stop` ends it as Ctrl-C does."
     )
+}
+
+/// A folder as it can be pasted into a shell.
+pub fn as_word(directory: &Path) -> String {
+    let text = directory.display().to_string();
+    let plain = |letter: char| letter.is_alphanumeric() || "/._-+,:=@%".contains(letter);
+    if text.chars().all(plain) { text } else { quoted(&text) }
 }
 
 fn status_of(ended: ExitStatus) -> i32 {
@@ -132,4 +140,16 @@ pub fn settle(directory: &Path) -> io::Result<()> {
     dup2_stderr(&console)?;
     dup2_stdout(&console)?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_can_be_pasted() {
+        assert_eq!(as_word(Path::new("/tmp/out-1.d")), "/tmp/out-1.d");
+        assert_eq!(as_word(Path::new("/tmp/my out")), "'/tmp/my out'");
+        assert_eq!(as_word(Path::new("/tmp/it's")), r"'/tmp/it'\''s'");
+    }
 }

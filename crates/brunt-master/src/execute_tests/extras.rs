@@ -3,8 +3,11 @@
 use brunt_event::{AbortCause, Event, Interval, RateText};
 use brunt_parm::ast::{Repeat, ReportOption};
 use brunt_plan::plan::{Plan, Rate};
+use brunt_plan::work::WorkerEvent;
 
-use crate::testing::{Script, Stage, drained, plan, run, sample, sd, seconds, stopped, whole, workload, workloads_of};
+use crate::testing::{
+    Script, Stage, drained, from, plan, run, sample, sd, seconds, stopped, whole, workload, workloads_of,
+};
 use crate::{planned, simulate};
 
 #[tokio::test(start_paused = true)]
@@ -26,6 +29,23 @@ async fn loop_for_a_time_ends_with_the_pass_in_which_it_is_over() {
     let played = Stage::new(plan, vec![vec![whole(2, 100); 10]]).play().await;
     let passes = played.order().into_iter().filter(|e| e.starts_with("loop")).count();
     assert_eq!(passes, 2, "the first pass takes 10 seconds, the second ends after 30");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_hosts_warn_of_names_them_once_each() {
+    let mut plan = crate::execute_tests::lost::two_hosts();
+    plan.runs.truncate(1);
+    let warns = |text: &str| from(0, WorkerEvent::Warning(text.to_owned()));
+    let script = |label: &str| {
+        let warned = vec![warns("no room"), warns("no room"), warns(&format!("host {label} needs more"))];
+        let start = [warned, seconds(0, 1..=9, 5), vec![drained(0)]].concat();
+        Script { start, ..Script::default() }
+    };
+    let played = Stage::new(plan, vec![vec![script("localhost")], vec![script("right")]]).play().await;
+    let mut warned: Vec<_> = played.order().into_iter().filter(|event| event.starts_with("host: ")).collect();
+    warned.sort();
+    let expected = ["host: host localhost needs more", "host: host right needs more"];
+    assert_eq!(warned, [&expected[..], &["host: host=localhost: no room", "host: host=right: no room"]].concat());
 }
 
 fn skewed(limit: f64) -> Plan {

@@ -24,6 +24,13 @@ pub(super) const FIRST_PAUSE: Duration = Duration::from_millis(200);
 /// The longest pause.
 pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
+/// A pause that ends before `until`, with room for more tries towards the end: a host that comes back late in its lease
+/// must be found.
+pub(super) fn within(pause: Duration, until: Instant) -> Duration {
+    let left = until.saturating_duration_since(Instant::now());
+    pause.min((left / 2).max(FIRST_PAUSE)).min(left)
+}
+
 impl<L: Line> Keeper<L> {
     /// Dials until the agent is there again or its lease is over. That is counted from the end of the connection: the agent
     /// may have heard everything that was said on it until then. A greeting alone does not renew the lease.
@@ -74,7 +81,7 @@ impl<L: Line> Keeper<L> {
                 told = true;
                 self.tell(LinkEvent::Away { why: why.clone(), lease }).await;
             }
-            sleep(pause.min(until.saturating_duration_since(Instant::now()))).await;
+            sleep(within(pause, until)).await;
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
         let last = last.map(|text| format!("; the last try to reach it: {}", self.after(&why, &text)));

@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::Link;
 use super::keeper::{Keeper, ReportsOf};
-use super::reattach::{FIRST_PAUSE, LONGEST_PAUSE};
+use super::reattach::{FIRST_PAUSE, LONGEST_PAUSE, within};
 use super::shared::State;
 use super::talk::Line;
 use crate::dial::DialError;
@@ -132,7 +132,7 @@ impl<L: Line> Keeper<L> {
             if Instant::now() >= until {
                 return Err(last);
             }
-            sleep(pause.min(until.saturating_duration_since(Instant::now()))).await;
+            sleep(within(pause, until)).await;
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }

@@ -85,6 +85,17 @@ async fn agents_keep_a_run_until_the_next_one_begins() {
     assert_eq!(*bench.world.confirmed.lock().unwrap(), 3);
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_host_that_is_back_late_in_its_lease_is_found() {
+    let mut bench = bench(LEASE).await;
+    let from = Instant::now();
+    bench.far.cut();
+    bench.away().await;
+    sleep(Duration::from_secs(28) - from.elapsed()).await;
+    let _second = bench.world.will_work(2);
+    assert!(bench.back().await > Duration::from_secs(28));
+}
+
 /// An agent that hears nothing for its lease stops all its work.
 #[tokio::test(start_paused = true)]
 async fn a_short_lease_is_renewed_in_time() {
