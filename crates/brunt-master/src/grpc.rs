@@ -1,5 +1,6 @@
 //! A host over gRPC: connections of `proto/brunt/v1/agent.proto` over what a [`Dial`] gives.
 
+use std::os::unix::process::ExitStatusExt;
 use std::sync::{Mutex, PoisonError};
 
 use brunt_proto::v1::{self, agent_client::AgentClient};
@@ -130,7 +131,10 @@ impl Talk for GrpcTalk {
 
     async fn ended(&self) -> Option<String> {
         let mut carrier = self.carrier.lock().await;
-        Some(stdio::ended(carrier.as_mut()?.wait().await))
+        let status = carrier.as_mut()?.wait().await;
+        // Nothing on the host did that.
+        let here = if status.as_ref().is_ok_and(|status| status.signal().is_some()) { " on this machine" } else { "" };
+        Some(format!("{}{here}", stdio::ended(status)))
     }
 }
 

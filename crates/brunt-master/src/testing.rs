@@ -163,22 +163,13 @@ impl HostLink for FakeAgent {
 
 pub(crate) fn facts(sd: u32) -> LunFacts {
     LunFacts {
-        sd,
-        kind: LunKind::File,
         size: 8 << 20,
         readable: true,
         writable: true,
         identity: Some(format!("file {sd}")),
         block_size: Some(512),
         timeout_s: Some(60),
-        nowait: None,
-        allocated: None,
-        tags: None,
-        io_poll: false,
-        refusals: vec![],
-        warnings: vec![],
-        path: None,
-        trouble: None,
+        ..LunFacts::silent(sd, LunKind::File)
     }
 }
 

@@ -19,6 +19,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use brunt_plan::plan::Plan;
+use brunt_proto::bound::{Bound, Bounded};
 use brunt_proto::{CallError, PROTOCOL, v1};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
@@ -122,12 +123,13 @@ impl<L: Line> Link<L> {
         crew: Crew,
         line: L,
         terms: Terms,
-        mut lines: mpsc::Receiver<String>,
+        lines: mpsc::Receiver<String>,
         events: mpsc::Sender<(usize, LinkEvent)>,
     ) -> Self {
         let (shared, suspected) = Shared::new(host, crew, line, terms);
         let to = events.clone();
         let log = tokio::spawn(async move {
+            let mut lines = Bounded::new(lines, Bound::default());
             while let Some(line) = lines.recv().await {
                 // Without a receiver the master is at its end; the agent must not wait all the same.
                 let _ = to.send((host, LinkEvent::Stderr { worker: 0, line })).await;
@@ -186,12 +188,14 @@ impl<L: Line> Link<L> {
         }
         let cannot = |error: DialError| LinkError::Refused(format!("the agent cannot be started: {error}"));
         self.begin().await.map_err(cannot)?;
-        let Some(talk) = self.begun.lock().await.take() else { return Err(self.broken("it is being greeted already")) };
+        let Some(talk) = self.begun.lock().await.take() else {
+            return Err(LinkError::Broken("it is being greeted already".to_owned()));
+        };
         let reply = match timeout(HELLO_LIMIT, talk.hello(self.shared.greeting())).await {
             Ok(Ok(reply)) => reply,
             Ok(Err(CallError::Refused(reason))) => return Err(LinkError::Refused(reason)),
             Ok(Err(CallError::Broken(why))) => return Err(self.unanswered(&talk, &why).await),
-            Err(_) => return Err(self.broken(&format!("nothing came within {} seconds", HELLO_LIMIT.as_secs()))),
+            Err(_) => return Err(LinkError::Broken(format!("nothing came within {} seconds", HELLO_LIMIT.as_secs()))),
         };
         if let Err(other) = self.check(&reply) {
             // It has greeted us, and would wait for its whole lease.
@@ -238,17 +242,13 @@ impl<L: Line> Link<L> {
             return LinkError::Broken(format!("the agent of host {} has ended ({how})", self.shared.label));
         }
         match timeout(REST_LIMIT, talk.ended()).await {
-            Ok(Some(how)) => self.broken(&format!("{why}; {} has ended ({how})", self.shared.line.name())),
-            Ok(None) | Err(_) => self.broken(why),
+            Ok(Some(how)) => LinkError::Broken(format!("{why}; {} has ended ({how})", self.shared.line.name())),
+            Ok(None) | Err(_) => LinkError::Broken(why.to_owned()),
         }
     }
 
     fn greeted_before(&self) -> LinkError {
         LinkError::Refused(format!("the agent of host {} has been greeted before", self.shared.label))
-    }
-
-    fn broken(&self, why: &str) -> LinkError {
-        LinkError::Broken(format!("host {}: {why}", self.shared.label))
     }
 
     /// Makes a call, again and again until there is an answer or the agent is lost.
@@ -282,7 +282,7 @@ impl<L: Line> Link<L> {
             // Where the connection works it is the call that does not, and it never would.
             if let Ok(Ok(_)) = timeout(PROBE_LIMIT, talk.ping(v1::PingRequest { taken: self.shared.confirmed() })).await
             {
-                return Err(self.broken(&why));
+                return Err(LinkError::Broken(why));
             }
             drop(talk);
             // When that is full the keeper knows by now.

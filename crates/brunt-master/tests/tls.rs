@@ -4,8 +4,9 @@
 #[path = "tls/bench.rs"]
 mod bench;
 
-use bench::{DAY, Door, Fleet, Shown, connect, knock, show};
+use bench::{DAY, Door, Fleet, Shown, connect, dial, knock, show, visits};
 use brunt_master::certs::{Role, Validity, Whom};
+use brunt_master::dial::{DialError, Purpose};
 use brunt_proto::tls::{ConnectError, Identity};
 use rustls::{AlertDescription, Error};
 
@@ -111,6 +112,69 @@ async fn an_agent_is_no_master_nor_the_other_way_round() {
     assert!(text.contains("it is that of an agent, not of a master"), "{text}");
     let text = Identity::load(Role::Agent, fleet.master.files.clone()).unwrap_err().to_string();
     assert!(text.contains("cannot be used"), "{text}");
+}
+
+#[tokio::test]
+async fn certificates_are_tried_again_for_a_session_that_goes_on() {
+    let (fleet, other) = (Fleet::new(), Fleet::new());
+    let now = Validity::days(std::time::SystemTime::now(), 0).not_after;
+    let expired = Validity { not_before: now - 10 * DAY, not_after: now - DAY };
+    let empty = tempfile::tempdir().unwrap();
+    let own = fleet.issue("own", &Whom::Master, expired).files.certificate;
+    let (good, doors) = (
+        fleet.folder(),
+        [
+            Door::open(&other).await,
+            Door::raw(Shown::of(&fleet.issue_agent("a", expired))).await,
+            Door::raw(fleet.odd(vec![])).await,
+            Door::plain(b"HTTP/1.1 400 Bad Request\r\n\r\n").await,
+        ],
+    );
+    let mut faults: Vec<_> = doors.iter().map(|door| (good.as_path(), door.address)).collect();
+    faults.push((own.parent().unwrap(), doors[0].address));
+    for (folder, address) in faults {
+        let begun = dial(folder, address, Purpose::Begin).await.unwrap_err();
+        assert!(matches!(begun, DialError::Never(_)), "{begun}");
+        let attached = dial(folder, address, Purpose::Attach { token: "t".to_owned() }).await.unwrap_err();
+        assert_eq!(attached, DialError::NotNow(begun.to_string()));
+    }
+    // Whoever has no certificates at all is told at once.
+    let none = dial(empty.path(), doors[0].address, Purpose::Attach { token: "t".to_owned() }).await.unwrap_err();
+    assert!(matches!(none, DialError::Never(_)), "{none}");
+}
+
+/// Also for somebody who would rather resume the session before.
+#[tokio::test]
+async fn each_connection_shows_its_certificate_anew() {
+    let fleet = Fleet::new();
+    let door = Door::open(&fleet).await;
+    let kinds = visits(door.address, Shown::of(&fleet.master), 3).await;
+    assert_eq!(kinds, [(Some(rustls::HandshakeKind::Full), 0); 3]);
+}
+
+/// Other usages say nothing of roles.
+#[tokio::test]
+async fn further_usages_give_no_further_role() {
+    use rcgen::ExtendedKeyUsagePurpose::{Any, ClientAuth, CodeSigning, ServerAuth};
+    let fleet = Fleet::new();
+    let mut door = Door::open(&fleet).await;
+    for more in [CodeSigning, Any] {
+        let agent = fleet.odd(vec![ServerAuth, more.clone()]);
+        let (why, _) = refused(&mut door, agent.clone()).await;
+        assert_eq!(why, "its certificate (odd) is refused: it is that of an agent, not of a master");
+        let stranger = Door::raw(agent).await;
+        // It is believed; that it does not greet is another matter.
+        let error = connect(&fleet, stranger.address, &["hosta"]).await.unwrap_err();
+        assert!(matches!(error, ConnectError::Broken(_)), "{error}");
+
+        let master = fleet.odd(vec![ClientAuth, more]);
+        show(door.address, master.clone()).await.unwrap();
+        let stranger = Door::raw(master).await;
+        let text = connect(&fleet, stranger.address, &["hosta"]).await.unwrap_err().to_string();
+        assert!(text.starts_with("the agent's certificate is refused: "), "{text}");
+        // It went away without a byte.
+        assert!(door.next().await.is_err());
+    }
 }
 
 /// Certificates of the right CA, but made by other tools.
@@ -225,4 +289,19 @@ fn a_key_that_others_may_read_is_refused() {
         let key = key.display();
         assert_eq!(text, format!("others may read the key {key} (mode {mode:03o}); run: chmod 600 {key}"));
     }
+}
+
+#[test]
+fn a_key_of_another_user_is_refused() {
+    if !nix::unistd::geteuid().is_root() {
+        assert!(std::env::var_os("BRUNT_TEST_NO_SKIP").is_none(), "must not skip here: root is needed");
+        use std::io::Write;
+        return writeln!(std::io::stderr(), "skipped: only root can give a file away").unwrap();
+    }
+    let fleet = Fleet::new();
+    let key = &fleet.agent.files.key;
+    std::os::unix::fs::chown(key, Some(12_345), None).unwrap();
+    let text = Identity::load(Role::Agent, fleet.agent.files.clone()).unwrap_err().to_string();
+    let key = key.display();
+    assert_eq!(text, format!("the key {key} belongs to user 12345, who may read and change it; run: chown 0 {key}"));
 }

@@ -14,6 +14,7 @@ pub mod keywords;
 mod lexer;
 mod lines;
 mod lists;
+pub mod misc;
 mod number;
 mod parser;
 mod problems;

@@ -97,7 +97,7 @@ fn values() {
     general("yes-no", "create_anchors=maybe\nformatsds=maybe", 1);
     general("report-option", "report=(host_detail,everything)", 1);
     general("histogram-bounds", "histogram=(default,20,40,10)", 1);
-    general("misc-keys", "misc=(engin=sync,fifo,sim.A.hit=39u)", 0);
+    general("misc-keys", "misc=(engin=sync,fifo,sim.A.hit=39u,sim.A.hitarea=1m,sim.hit=1u)", 0);
     general("loop-unit", "loop=5d", 1);
     general("timeout-values", "timeout=(1,2,3)", 1);
     general("data-errors", "data_errors=(1,2,3)", 1);

@@ -1,5 +1,7 @@
 //! Simulated devices: `lun=sim:NAME` with their keys in `misc=` (`docs/vdbench/decisions.md`).
 
+use brunt_parm::misc::sim_key;
+
 use crate::work::SimSpec;
 
 /// What begins the path of a simulated device.
@@ -14,11 +16,6 @@ const DEFAULT_SIZE: u64 = 1 << 30;
 /// The name of a simulated device, when a path is one.
 pub(crate) fn name_of(lun: &str) -> Option<&str> {
     lun.strip_prefix(PREFIX)
-}
-
-/// The device name and the key of `sim.NAME.key`.
-pub(crate) fn split_key(key: &str) -> Option<(&str, &str)> {
-    key.strip_prefix("sim.")?.rsplit_once('.')
 }
 
 /// The device called `name`, made from all keys of `misc=`. `size` and `hit_area` are those of the SD.
@@ -39,7 +36,7 @@ pub(crate) fn spec(name: &str, misc: &[(String, String)], size: Option<u64>, hit
     };
     let mut miss_given = false;
     for (key, value) in misc {
-        if let Some((_, field)) = split_key(key).filter(|(device, _)| *device == name) {
+        if let Some((_, field)) = sim_key(key).filter(|(device, _)| *device == name) {
             set(&mut spec, field, value).map_err(|why| format!("misc={key}={value}: {why}"))?;
             miss_given |= field == "miss";
         }

@@ -1,5 +1,9 @@
 //! What can be wrong with a message.
 
+use std::error::Error;
+
+use crate::broken;
+
 /// A message that does not say what the protocol asks for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WireError {
@@ -52,9 +56,15 @@ impl From<tonic::Status> for CallError {
     fn from(status: tonic::Status) -> Self {
         use tonic::Code;
         let text = if status.message().is_empty() { status.code().to_string() } else { status.message().to_owned() };
-        match status.code() {
-            Code::FailedPrecondition | Code::InvalidArgument => CallError::Refused(text),
-            _ => CallError::Broken(text),
+        match (status.code(), status.source()) {
+            // Only what comes from the connection has an error behind it.
+            (_, Some(error)) => CallError::Broken(broken::why(error)),
+            (Code::FailedPrecondition | Code::InvalidArgument, None) => CallError::Refused(text),
+            (Code::Unimplemented, None) => {
+                let text = "the other end does not know this call: install the same version of brunt on both";
+                CallError::Broken(text.to_owned())
+            }
+            (_, None) => CallError::Broken(text),
         }
     }
 }

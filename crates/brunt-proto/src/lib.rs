@@ -3,8 +3,11 @@
 //! [`v1`] is generated from `proto/brunt/v1/agent.proto`, which documents every field. The modules
 //! beside it convert: `From` towards the wire, `TryFrom` from it, since what comes over a wire may lack
 //! anything. [`stdio`] is how both ends meet over the standard streams of a child process, [`tls`] how they
-//! do over a network without SSH, [`shell`] how either runs a command for the user, [`digest`] how a build is named, [`keep`] what is put into files.
+//! do over a network without SSH, [`shell`] how either runs a command for the user, [`digest`] how a build is named, [`keep`] what is put into files,
+//! [`bound`] how much a host may print.
 
+pub mod bound;
+mod broken;
 mod convert;
 pub mod digest;
 pub mod error;
@@ -20,6 +23,7 @@ pub mod v1 {
     tonic::include_proto!("brunt.v1");
 }
 
+pub use broken::why as why_broken;
 pub use convert::event::Report;
 pub use error::{CallError, WireError};
 

@@ -17,6 +17,9 @@ use crate::v1::RunHookReply;
 /// Most output that is kept, bytes; the rest is counted.
 const KEPT: usize = 1 << 20;
 
+/// Most lines of it: each stands with its times in more than one report.
+const LINES: usize = 10_000;
+
 /// Runs a command (`$1`) beside a watcher of its process group, which kills the group when its pipe ends without a word:
 /// then nobody is left who could, not even by a signal that cannot be caught.
 const WATCHED: &str = "exec 3<&0 </dev/null
@@ -132,7 +135,13 @@ impl Output {
     }
 
     fn lines(self) -> Vec<String> {
-        let mut lines: Vec<String> = String::from_utf8_lossy(&self.kept).lines().map(str::to_owned).collect();
+        let kept = String::from_utf8_lossy(&self.kept);
+        let mut all = kept.lines();
+        let mut lines: Vec<String> = all.by_ref().take(LINES).map(str::to_owned).collect();
+        let more = all.count();
+        if more > 0 {
+            lines.push(format!("({more} more lines of output were dropped)"));
+        }
         if self.dropped > 0 {
             lines.push(format!("({} more bytes of output were dropped)", self.dropped));
         }
@@ -187,6 +196,14 @@ mod tests {
         let reply = run("head -c 3000000 /dev/zero | tr '\\0' x").await.unwrap();
         assert_eq!(reply.lines[0].len(), KEPT);
         assert_eq!(reply.lines[1], format!("({} more bytes of output were dropped)", 3_000_000 - KEPT));
+    }
+
+    #[tokio::test]
+    async fn lines_without_end_are_bounded() {
+        let reply = run("yes '' | head -c 3000000").await.unwrap();
+        assert_eq!(reply.lines.len(), LINES + 2);
+        assert_eq!(reply.lines[LINES], format!("({} more lines of output were dropped)", KEPT - LINES));
+        assert_eq!(reply.lines[LINES + 1], format!("({} more bytes of output were dropped)", 3_000_000 - KEPT));
     }
 
     #[tokio::test]

@@ -18,6 +18,7 @@ use tokio::sync::mpsc;
 use tonic::transport::{Channel, Endpoint, Uri};
 use tower::service_fn;
 
+use crate::broken;
 use crate::lines::next_line;
 
 /// Time an agent has from its start to its marker.
@@ -80,7 +81,7 @@ pub async fn skip_to_marker<R: AsyncBufRead + Unpin>(
 ///
 /// # Errors
 /// The HTTP/2 handshake failed.
-pub async fn channel<S>(stream: S, keepalive: Keepalive) -> Result<Channel, tonic::transport::Error>
+pub async fn channel<S>(stream: S, keepalive: Keepalive) -> Result<Channel, NoChannel>
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
@@ -92,11 +93,18 @@ where
         .initial_stream_window_size(1 << 20)
         .initial_connection_window_size(4 << 20)
         .connect_with_connector(service_fn(move |_: Uri| {
-            let stream = stream.take().ok_or_else(|| io::Error::other("the agent's stream has ended"));
+            // Whoever calls on it once more.
+            let stream = stream.take().ok_or(io::Error::from(io::ErrorKind::NotConnected));
             async move { stream }
         }))
         .await
+        .map_err(|error| NoChannel(broken::why(&error)))
 }
+
+/// Why a stream cannot carry the protocol, as part of a sentence.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct NoChannel(String);
 
 /// A started agent.
 #[derive(Debug)]
@@ -140,7 +148,7 @@ pub enum StartError {
         /// The program.
         program: String,
         /// Why.
-        source: tonic::transport::Error,
+        source: NoChannel,
     },
 }
 

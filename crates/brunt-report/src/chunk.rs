@@ -1,5 +1,7 @@
 //! What the reporter produces: pieces of text and where they go.
 
+use crate::plain;
+
 /// A piece of output. Pieces are in order; each holds whole lines, line end included.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Chunk {
@@ -35,6 +37,7 @@ impl<'a> Sink<'a> {
 
     /// Adds a line to the console.
     pub(crate) fn console(&mut self, line: &str) {
+        let line = &plain::plain(line);
         match self.out.last_mut() {
             Some(Chunk::Console(text)) => push_line(text, line),
             _ => self.out.push(Chunk::Console(format!("{line}\n"))),
@@ -49,7 +52,12 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// Adds a line to a file.
+    /// Adds a line of text to a page.
+    pub(crate) fn text(&mut self, file: &str, line: &str) {
+        self.line(file, &plain::page(line));
+    }
+
+    /// Adds a line to a file, with links where it has some.
     pub(crate) fn line(&mut self, file: &str, line: &str) {
         match self.out.last_mut() {
             Some(Chunk::File { name, text }) if name == file => push_line(text, line),

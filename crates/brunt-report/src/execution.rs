@@ -163,7 +163,7 @@ impl Execution {
 
     fn set_state(&self, sink: &mut Sink, at_ms: i64, state: &str) {
         let state = state.replace('\n', " "); // a state is one line
-        sink.line(status::FILE, &status::line(&self.context, at_ms, &state, None));
+        sink.text(status::FILE, &status::line(&self.context, at_ms, &state, None));
     }
 
     fn set_run_state(&self, sink: &mut Sink, at_ms: i64, state: &str) {
@@ -180,10 +180,10 @@ impl Execution {
                 sink.console(&line);
             }
             if to.log {
-                sink.line(book::LOG, &line);
+                sink.text(book::LOG, &line);
             }
             match (to.summary, self.seen.run || self.seen.cut) {
-                (true, true) => sink.line(book::SUMMARY, &line),
+                (true, true) => sink.text(book::SUMMARY, &line),
                 (true, false) => self.waiting.push(line),
                 (false, _) => {}
             }
@@ -192,7 +192,7 @@ impl Execution {
 
     /// Writes what waits for the summary.
     fn release_summary(&mut self, sink: &mut Sink) {
-        self.waiting.drain(..).for_each(|line| sink.line(book::SUMMARY, &line));
+        self.waiting.drain(..).for_each(|line| sink.text(book::SUMMARY, &line));
     }
 
     fn scan(&self, lines: &[String], at_ms: i64, sink: &mut Sink) {
@@ -207,7 +207,7 @@ impl Execution {
         }
         sink.line(book::CONFIG, &format!("Inventory of host={}: ", self.context.host(host)));
         sink.line(book::CONFIG, "");
-        text.lines().for_each(|line| sink.line(book::CONFIG, line));
+        text.lines().for_each(|line| sink.text(book::CONFIG, line));
     }
 
     /// What a command on a host said, also in the log of that host's first worker.
@@ -227,7 +227,7 @@ impl Execution {
         let clock = &self.context.clock;
         let file = format!("{}.stdout.html", self.context.worker(worker));
         let (here, there) = (clock.tod(at_ms), clock.tod(worker_ms));
-        text.split('\n').for_each(|line| sink.line(&file, &format!("{here} {there} {line}")));
+        text.split('\n').for_each(|line| sink.text(&file, &format!("{here} {there} {line}")));
     }
 }
 

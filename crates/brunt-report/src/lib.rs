@@ -11,6 +11,7 @@
 //! | `book`, `page`, `runs` | which files there are, their heads and links |
 //! | `message`, `boxes`, `errors`, `status` | what is said, and where |
 //! | `run`, `rows`, `execution`, `reporter` | what each event does |
+//! | `plain` | text of others, which neither a terminal nor a page may obey |
 //! | `own_error`, `calibration` | what the generator adds to a measurement |
 //! | `directory` | the output directory, the only file I/O |
 
@@ -36,6 +37,7 @@ mod number;
 mod optional;
 mod own_error;
 mod page;
+mod plain;
 mod reporter;
 mod rows;
 mod run;
@@ -48,4 +50,5 @@ mod usage;
 
 pub use chunk::Chunk;
 pub use directory::{Directory, OutputError, is_held};
+pub use plain::plain;
 pub use reporter::{CONSOLE, EVENTS, Reporter, TAKEOVER};

@@ -20,6 +20,7 @@ mod latency;
 pub mod lease;
 mod limits;
 mod listen;
+mod marks;
 mod meeting;
 mod needs;
 mod options;
@@ -33,6 +34,7 @@ pub mod ring;
 mod service;
 pub mod session;
 mod sights;
+mod sign;
 mod stdio;
 mod team;
 mod thread;
@@ -83,7 +85,7 @@ pub enum AgentError {
     #[error("the agent cannot start: {0}")]
     Start(#[source] io::Error),
     /// The connection broke.
-    #[error("the connection failed: {0}")]
+    #[error("the connection failed: {}", brunt_proto::why_broken(.0))]
     Connection(#[from] tonic::transport::Error),
     /// The stream ended before the client said that it was done, or nothing came for the lease.
     #[error("the master is gone; all work was stopped")]
@@ -207,7 +209,8 @@ fn open(options: &AgentOptions, desk: &Arc<Desk>) -> Result<(), AgentError> {
     };
     let lives = stdio::reader(input).map_err(AgentError::Stdio)?;
     desk.listen_at(socket, lives).map_err(AgentError::Start)?;
-    stdio::say(output, &marker).map_err(AgentError::Stdio)
+    let desk = Arc::clone(desk);
+    sign::give(output, &marker, move || desk.sign()).map_err(AgentError::Stdio)
 }
 
 /// Waits until the last messages have left, for some time.

@@ -12,32 +12,16 @@ pub(crate) mod system;
 mod usage;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use brunt_engine::support;
 use brunt_plan::work::{EngineSupport, LunFacts, LunQuery};
 
+pub use brunt_engine::calibrate::host::Roots;
 pub use listing::devices;
 use system::System;
-
-/// Where the kernel's file systems are; elsewhere in tests.
-#[derive(Debug, Clone)]
-pub struct Roots {
-    /// `/proc`
-    pub proc: PathBuf,
-    /// `/sys`
-    pub sys: PathBuf,
-    /// `/dev`
-    pub dev: PathBuf,
-}
-
-impl Default for Roots {
-    fn default() -> Self {
-        Self { proc: "/proc".into(), sys: "/sys".into(), dev: "/dev".into() }
-    }
-}
 
 /// Time that luns have to answer: more than the command timeout of most disks, less than a master waits.
 const LUN_LIMIT: Duration = Duration::from_secs(45);

@@ -200,6 +200,13 @@ mod tests {
     }
 
     #[test]
+    fn a_folder_that_is_not_there_has_no_certificates() {
+        let call = call("show /no/such/folder").unwrap();
+        let told = act(&call, Path::new("/no/such/folder")).unwrap();
+        assert_eq!(told, "no certificates in /no/such/folder; brunt certs init makes a CA\n");
+    }
+
+    #[test]
     fn mistakes_are_told() {
         for (line, told) in [
             ("", "what to do? "),

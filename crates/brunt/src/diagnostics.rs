@@ -6,6 +6,7 @@ use std::io::{self, IsTerminal};
 use brunt_event::Event;
 use brunt_parm::{Diag, Severity, SourceMap};
 use brunt_plan::{SetupKind, SetupProblem};
+use brunt_report::plain;
 
 /// `--message-format`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -80,7 +81,7 @@ pub fn of_setup(problems: &[SetupProblem]) -> Vec<Diag> {
             SetupKind::Setup => "setup",
             SetupKind::Safety => "safety",
         };
-        let mut diag = Diag::new(Severity::Error, code, problem.text.clone(), problem.span);
+        let mut diag = Diag::new(Severity::Error, code, plain(&problem.text).into_owned(), problem.span);
         diag.vdbench = problem.vdbench.clone();
         // The message may hold the cure behind a semicolon; under the mark it would be too long.
         diag.label = problem.span.map(|_| "asked for here".to_owned());

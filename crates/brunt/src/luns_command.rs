@@ -8,6 +8,7 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 
 use brunt_plan::devices::ListedDevice;
+use brunt_report::plain;
 use serde::Serialize;
 
 use self::call::Call;
@@ -64,7 +65,7 @@ impl Told {
     fn take(&mut self, call: &Call, visited: Visited) {
         let Visited { mut hosts, failed, late } = visited;
         for text in &failed {
-            let _ = writeln!(io::stderr(), "error: {text}");
+            let _ = writeln!(io::stderr(), "error: {}", plain(text));
         }
         if !late.is_empty() {
             let named: Vec<String> = late.iter().map(|label| format!("host={label}")).collect();

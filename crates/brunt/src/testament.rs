@@ -92,8 +92,13 @@ impl Testament {
         let new = directory.join(format!("{TAKEOVER}.new"));
         let _ = fs::remove_file(&new);
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new)?;
-        file.write_all(&serde_json::to_vec(self)?)?;
-        fs::rename(new, directory.join(TAKEOVER))
+        let text = serde_json::to_vec(self)?;
+        let written = file.write_all(&text).and_then(|()| fs::rename(&new, directory.join(TAKEOVER)));
+        if written.is_err() {
+            // No part of it stays. Where it cannot be removed it is for our user alone.
+            let _ = fs::remove_file(&new);
+        }
+        written
     }
 
     /// Reads it, if it is ours: the output directory is open to everybody.
@@ -221,6 +226,16 @@ mod tests {
         assert_eq!(read.reader().read("no"), Err(ReadError::NotFound));
         burn(temp.path());
         assert!(Testament::read(temp.path()).unwrap_err().starts_with("it left nothing to go on with"));
+    }
+
+    #[test]
+    fn nothing_stays_of_what_cannot_be_written() {
+        let temp = tempfile::tempdir().unwrap();
+        fs::create_dir(temp.path().join(TAKEOVER)).unwrap();
+        testament(temp.path()).write(temp.path()).unwrap_err();
+        let mut left: Vec<_> = fs::read_dir(temp.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        left.sort();
+        assert_eq!(left, ["p", TAKEOVER]);
     }
 
     #[test]

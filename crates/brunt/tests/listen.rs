@@ -4,86 +4,142 @@
 #[path = "listen/lab.rs"]
 mod lab;
 
-use std::io::{Read, Write};
-use std::net::TcpStream;
+#[path = "fleet/proxy.rs"]
+mod proxy;
+#[path = "loss/running.rs"]
+mod running;
+#[path = "listen/strangers.rs"]
+mod strangers;
+
+use std::fs;
+use std::net::TcpListener;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use lab::{Lab, certificates, listening};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use running::{Running, await_end, is_there};
+use strangers::{Flood, HalfOpen, knock, noise};
 
-/// What a stranger says, and never more.
-fn knock(lab: &Lab, bytes: &[u8]) {
-    let mut stream = TcpStream::connect(lab.address()).unwrap();
-    stream.set_read_timeout(Some(lab::LIMIT)).unwrap();
-    // It may be thrown out before all of it is said.
-    let _ = stream.write_all(bytes);
-    let _ = stream.shutdown(std::net::Shutdown::Write);
-    let mut answer = Vec::new();
-    let end = stream.read_to_end(&mut answer);
-    assert!(!end.is_err_and(|e| e.kind() == std::io::ErrorKind::WouldBlock), "it is still open");
-    // At most an alert of TLS: 7 bytes.
-    assert!(answer.len() <= 7, "a stranger was answered: {answer:?}");
-}
-
-#[test]
-fn strangers_do_not_stop_a_run() {
+/// A run that goes on while something is done to its agent, and its agent's log. All its intervals came, each with its
+/// I/Os, and the agent serves the next run.
+fn during_a_run(what: impl FnOnce(&Lab)) -> String {
     let lab = Lab::new();
     let mut run = lab.start_run(3600);
     run.wait_for_rows(2);
+    what(&lab);
+    run.wait_for_rows(2);
+    run.interrupt();
+    let (status, text) = lab.short_run();
+    assert_eq!(status, Some(0), "{text}");
+    lab.end()
+}
 
-    // Somebody without a certificate, plain text, noise.
-    assert!(lab::without_certificate(lab.address()).contains("CertificateRequired"));
-    knock(&lab, b"GET / HTTP/1.1\r\n\r\n");
-    knock(&lab, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0");
-    for seed in 1..20u64 {
-        // A generator that is good enough for noise: Knuth's.
-        let next = |x: &mut u64| {
-            *x = x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            Some((*x >> 56) as u8)
-        };
-        let mut state = seed;
-        knock(&lab, &std::iter::from_fn(|| next(&mut state)).take(10_000).collect::<Vec<u8>>());
+#[test]
+fn somebody_without_a_certificate_is_not_served_and_stops_no_run() {
+    let log = during_a_run(|lab| {
+        assert!(lab::without_certificate(lab.address()).contains("CertificateRequired"));
+    });
+    assert!(log.contains("it showed no certificate"), "{log}");
+}
+
+#[test]
+fn a_master_of_another_ca_is_not_served_and_stops_no_run() {
+    let log = during_a_run(|lab| {
+        let other = certificates();
+        let (status, text) = lab.second_run(other.path());
+        assert_eq!(status, Some(4), "{text}");
+        assert!(text.contains("it was issued by another CA (Brunt CA "), "{text}");
+    });
+    assert!(log.contains("it refused this agent's certificate"), "{log}");
+}
+
+#[test]
+fn plain_text_is_not_served_and_stops_no_run() {
+    let log = during_a_run(|lab| {
+        knock(lab.address(), b"GET / HTTP/1.1\r\n\r\n");
+        knock(lab.address(), b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0");
+    });
+    assert!(log.contains("it does not speak TLS"), "{log}");
+}
+
+#[test]
+fn ten_thousand_bytes_of_noise_are_not_served_and_stop_no_run() {
+    during_a_run(|lab| (1..20).for_each(|seed| knock(lab.address(), &noise(seed, 10_000))));
+}
+
+#[test]
+fn half_open_connections_are_thrown_out_and_stop_no_run() {
+    during_a_run(|lab| {
+        let mut strangers = HalfOpen::new(lab.address());
+        strangers.fill(200);
+        strangers.await_end();
+    });
+}
+
+#[test]
+#[ignore = "it takes a minute"]
+fn two_hundred_half_open_connections_for_a_minute_stop_no_run() {
+    let lab = Lab::new();
+    let mut run = lab.start_run(3600);
+    run.wait_for_rows(2);
+    let (began, mut strangers) = (Instant::now(), HalfOpen::new(lab.address()));
+    while began.elapsed() < Duration::from_secs(60) {
+        strangers.fill(200);
+        run.wait_for_rows(1);
     }
-    run.wait_for_rows(1);
-
-    // A master of another fleet.
-    let other = certificates();
-    let (status, text) = lab.second_run(other.path());
-    assert_eq!(status, Some(4), "{text}");
-    assert!(text.contains("it was issued by another CA (Brunt CA "), "{text}");
-
-    // A second master of the same fleet.
+    assert!(strangers.ended > 1000, "{}", strangers.ended);
+    // Whoever has a certificate is answered in the midst of them.
     let (status, text) = lab.second_run(lab.certificates());
     assert_eq!(status, Some(4), "{text}");
     assert!(text.contains("this agent serves another master: "), "{text}");
-    run.wait_for_rows(1);
+    strangers.await_end();
+    run.interrupt();
+    let (status, text) = lab.short_run();
+    assert_eq!(status, Some(0), "{text}");
+    lab.end();
+}
 
-    // 200 connections that say nothing, or half of something, until they are thrown out.
-    let mut open: Vec<TcpStream> = (0..200).map(|_| TcpStream::connect(lab.address()).unwrap()).collect();
-    for (n, stream) in open.iter_mut().enumerate() {
-        stream.set_read_timeout(Some(lab::LIMIT)).unwrap();
-        // The beginning of a record of TLS.
-        let _ = stream.write_all(&[22, 3, 1, 2, 0, 1][..n % 7]);
+#[test]
+fn a_flood_from_some_addresses_keeps_no_master_out() {
+    let lab = Lab::new();
+    let began = Instant::now();
+    let flood = Flood::from(2..6, lab.address());
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let (way, target) = (listener.local_addr().unwrap(), lab.address().to_string());
+    // It ends with the test.
+    thread::spawn(move || proxy::lead(&listener, &target, Duration::from_millis(100)));
+    // A handshake of several round trips takes most of a second.
+    let (status, text) = lab.run_by(way);
+    assert_eq!(status, Some(0), "{text}");
+    let (opened, seconds) = (flood.end(), began.elapsed().as_secs() as usize + 1);
+    assert!(opened > 1000, "{opened}");
+    let log = lab.end();
+    // One line for the first of each second, and one for the number of all others.
+    for source in 2..6 {
+        let of_source = log.lines().filter(|line| line.starts_with(&format!("127.0.0.{source}:")));
+        let lines: Vec<&str> = of_source.filter(|line| line.contains("too many from there were at it")).collect();
+        assert!(!lines.is_empty() && lines.len() <= 2 * seconds, "{seconds} s: {log}");
+        assert!(lines.iter().any(|line| line.contains(" more were not let in: ")), "{log}");
     }
-    run.wait_for_rows(2);
-    for mut stream in open {
-        let end = stream.read(&mut [0]).map_err(|e| e.kind());
-        assert!(matches!(end, Ok(0) | Err(std::io::ErrorKind::ConnectionReset)), "{end:?}");
-    }
-    run.wait_for_rows(2);
+}
 
+#[test]
+fn a_second_master_is_told_who_is_served_and_stops_no_run() {
+    let lab = Lab::new();
+    let mut run = lab.start_run(3600);
+    run.wait_for_rows(2);
+    let (status, text) = lab.second_run(lab.certificates());
+    assert_eq!(status, Some(4), "{text}");
+    assert!(text.contains("this agent serves another master: "), "{text}");
+    run.wait_for_rows(2);
     // One port of the agent, none of the master's.
     assert_eq!(listening(lab.agent()), [lab.address().port()]);
     assert!(listening(run.process()).is_empty());
-
-    // No interval is missing, and none was empty.
     run.interrupt();
-
-    // The agent serves the next one.
-    let (status, text) = lab.short_run();
-    assert_eq!(status, Some(0), "{text}");
-    let log = lab.end();
-    for why in ["it showed no certificate", "it does not speak TLS", "it refused this agent's certificate"] {
-        assert!(log.contains(why), "{why}: {log}");
-    }
+    lab.end();
 }
 
 #[test]
@@ -99,6 +155,76 @@ fn a_master_that_is_killed_is_followed_by_another() {
         assert_eq!(events.matches(&format!("\"run\":0,\"interval\":{interval},")).count(), 1, "{events}");
     }
     // The agent is free again.
+    let (status, text) = lab.short_run();
+    assert_eq!(status, Some(0), "{text}");
+    lab.end();
+}
+
+/// The process that has started another.
+fn parent(process: Pid) -> Pid {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
+    Pid::from_raw(stat.rsplit(')').next().unwrap().split_whitespace().nth(1).unwrap().parse().unwrap())
+}
+
+#[test]
+fn an_agent_that_hangs_is_named_to_masters_and_killed_when_its_lease_is_over() {
+    let lab = Lab::new();
+    let parm = format!(
+        "misc=(lease=15)\nhd=hosta,system={},shell=vdbench,jvms=2\nsd=sd1,lun=sim:a,threads=4\n\
+         wd=wd1,sd=sd1,xfersize=4k,rdpct=100\nrd=rd1,wd=wd1,iorate=200,elapsed=3600,interval=1\n",
+        lab.address()
+    );
+    let (program, certificates) = (Path::new(env!("CARGO_BIN_EXE_brunt")), lab.certificates().to_str().unwrap());
+    let mut running =
+        Running::start_with(program, tempfile::tempdir().unwrap(), &parm, &[("BRUNT_CERTS", certificates)]);
+    running.until_row(2);
+    let workers = [running.worker(0), running.worker(1)];
+    let agent = parent(workers[0]);
+    assert_eq!(parent(agent).as_raw(), i32::try_from(lab.agent()).unwrap());
+    kill(agent, Signal::SIGSTOP).unwrap();
+    let from = Instant::now();
+    running.until("host=hosta is away: ");
+
+    let asked = Instant::now();
+    let (status, text) = lab.second_run(lab.certificates());
+    assert_eq!(status, Some(4), "{text}");
+    assert!(asked.elapsed() < Duration::from_secs(10), "{:?}", asked.elapsed());
+    for part in [
+        format!("the agent here (process {agent}) hangs: no sign of it for "),
+        ", serving ".to_owned(),
+        " UTC; it is killed in ".to_owned(),
+        format!(" s, when its lease is over, or now by `kill -9 {agent}`"),
+    ] {
+        assert!(text.contains(&part), "{part}: {text}");
+    }
+    assert!(is_there(agent));
+    [agent].into_iter().chain(workers).for_each(await_end);
+    let alone = from.elapsed();
+    assert!((14..30).contains(&alone.as_secs()), "{alone:?}");
+    let ended = running.end();
+    assert_eq!(ended.status, Some(7), "{}", ended.said);
+    let (status, text) = lab.short_run();
+    assert_eq!(status, Some(0), "{text}");
+    let log = lab.end();
+    let killed =
+        format!("the agent (process {agent}) hangs and is killed with its workers: no sign of it for 15 s, serving ");
+    assert!(log.contains(&killed), "{log}");
+}
+
+#[test]
+fn an_agent_that_cannot_be_started_is_told_to_the_master() {
+    let lab = Lab::new();
+    // A folder in the place of its socket.
+    let socket = format!("listen-{}.sock", lab.address().to_string().replace(':', "-"));
+    let socket = Path::new("/tmp").join(format!("brunt-{}", nix::unistd::geteuid())).join(socket);
+    fs::create_dir_all(socket.join("x")).unwrap();
+    let (status, text) = lab.second_run(lab.certificates());
+    fs::remove_dir_all(&socket).unwrap();
+    assert_eq!(status, Some(4), "{text}");
+    assert!(
+        text.contains("the agent cannot be started here: it ended before it was ready (exit status 4); see its log"),
+        "{text}"
+    );
     let (status, text) = lab.short_run();
     assert_eq!(status, Some(0), "{text}");
     lab.end();

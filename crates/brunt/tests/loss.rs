@@ -5,6 +5,7 @@
 mod running;
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
@@ -157,6 +158,61 @@ fn agents_of_a_killed_master_end_with_their_lease() {
     let agents = [running.worker(0), running.worker(1)];
     running.kill();
     agents.into_iter().for_each(await_end);
+}
+
+/// B26: nobody can stop them any more, their I/O hangs, and they end all the same.
+#[test]
+fn agents_of_a_killed_master_end_with_their_lease_while_io_hangs() {
+    let mut running = Running::start(&two_hosts("lease=2", 3600).replace("sim.a.hit=1m", "sim.a.hit=600s"));
+    running.until_row(2);
+    let agents = [running.worker(0), running.worker(1)];
+    running.kill();
+    agents.into_iter().for_each(await_end);
+}
+
+/// Ends threads that burn, also where their test fails.
+struct Quench<'a>(&'a AtomicBool);
+
+impl Drop for Quench<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Relaxed);
+    }
+}
+
+/// B19: more lanes than there are cores, large writes, and others that take the cores as well. Busy is not lost.
+#[test]
+fn hosts_without_idle_time_are_not_taken_for_lost_ones() {
+    const BURNERS: usize = 8;
+    const ROWS: u32 = 8;
+    let luns = tempfile::tempdir_in("/dev/shm").unwrap();
+    let parm = format!(
+        "hd=left,system=localhost\nhd=right,system=localhost\nsd=default,size=64m,threads=24\n\
+         sd=a,host=left,lun={0}/a\nsd=b,host=right,lun={0}/b\nwd=wd1,sd=*,xfersize=4m,rdpct=0\n\
+         rd=rd1,wd=wd1,iorate=max,elapsed={ROWS},interval=1\n",
+        luns.path().display()
+    );
+    let burning = AtomicBool::new(true);
+    let ended = std::thread::scope(|scope| {
+        for _ in 0..BURNERS {
+            scope.spawn(|| {
+                while burning.load(Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
+        }
+        let stop = Quench(&burning);
+        let ended = Running::start(&parm).end();
+        drop(stop);
+        ended
+    });
+    assert_eq!(ended.status, Some(0), "{}", ended.said);
+    // Files that are not there are formatted first, in rows of their own.
+    let rows = ended.rows();
+    assert!(rows.ends_with(&(1..=ROWS).collect::<Vec<_>>()), "{}", ended.summary);
+    for wrong in [" is away: ", "has reported nothing", "aborting"] {
+        assert!(!ended.said.contains(wrong), "{}", ended.said);
+    }
+    assert!(!ended.events.contains("\"missing_workers\":1"), "{}", ended.said);
 }
 
 #[test]

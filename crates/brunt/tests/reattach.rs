@@ -81,6 +81,33 @@ fn a_killed_ssh_is_followed_by_another() {
 }
 
 #[test]
+fn certificates_that_are_wrong_for_a_while_end_no_session() {
+    let (lab, other) = (Lab::new(), lab::certificates());
+    let cable = Cable::to(lab.address());
+    let hosts = format!("hd=hosta,system={},shell=vdbench", cable.address());
+    let certificates = lab.certificates().to_str().unwrap().to_owned();
+    let mut running = start(&hosts, &[("BRUNT_CERTS", &certificates)]);
+    running.until_row(2);
+    cable.cut();
+    running.until("host=hosta is away: it ");
+    let kept = tempfile::tempdir().unwrap();
+    let files = |from: &Path, to: &Path| {
+        for file in ["ca.pem", "master.pem", "master.key"] {
+            std::fs::copy(from.join(file), to.join(file)).unwrap();
+        }
+    };
+    files(lab.certificates(), kept.path());
+    files(other.path(), lab.certificates());
+    cable.mend();
+    // Whichever side says it.
+    lab.await_log("it refused this agent's certificate");
+    files(kept.path(), lab.certificates());
+    running.until("host=hosta is back after");
+    assert_whole(&running.end());
+    lab.end();
+}
+
+#[test]
 fn a_broken_tls_connection_is_followed_by_another() {
     let lab = Lab::new();
     let cable = Cable::to(lab.address());

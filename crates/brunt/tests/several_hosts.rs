@@ -31,6 +31,7 @@ fn assert_untouched(path: &Path) {
     assert!(fs::read(path).unwrap().iter().all(|byte| *byte == 42), "{} was written to", path.display());
 }
 
+/// B25: what is wrong on two of three hosts is one list, before any I/O on any of them.
 #[test]
 fn a_lun_that_is_missing_and_one_that_is_too_small_are_told_together() {
     let folder = tempfile::tempdir().unwrap();
@@ -89,6 +90,53 @@ fn one_file_through_several_labels_is_one_lun() {
     let note = format!("note: sd=s1 (lun={lun} on host=w1) and sd=s2 (lun={lun} on host=w3) are the same file");
     assert!(done.said.contains(&note), "{}", done.said);
     assert_untouched(&folder.path().join("f"));
+}
+
+/// B27: a command that fails on one host of three, between two runs. It is not run before its time, the run that it was
+/// for does not begin, and where it is to go on all the same, whatever comes behind is marked.
+#[test]
+fn a_command_that_fails_on_one_host_is_not_overlooked() {
+    let folder = tempfile::tempdir().unwrap();
+    // Three labels of one machine: the second that makes its folder fails. What ran before its time would be counted.
+    let flush = folder.path().join("flush");
+    let script = format!(
+        "#!/bin/sh\ntest -f {0}/out/prep-is-over || touch {0}/too-early\nmkdir {0}/first 2>/dev/null && exit 0\n\
+         mkdir {0}/second 2>/dev/null && exit 5\nexit 0\n",
+        folder.path().display()
+    );
+    fs::write(&flush, script).unwrap();
+    fs::set_permissions(&flush, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let parm = |misc: &str| {
+        format!(
+            "misc=({misc}sim.d.hit=1m,sim.d.clock=virtual)\n{HOSTS}sd=s,lun=sim:d\nwd=w,sd=s,xfersize=4k,rdpct=70\n\
+             rd=default,wd=w,iorate=max,elapsed=2,interval=1\n\
+             rd=prep,endcmd=(\"touch out/prep-is-over\",master)\nrd=test,startcmd=\"{}\"\nrd=later\n",
+            flush.display()
+        )
+    };
+    let stopped = brunt(folder.path(), &parm(""));
+    assert_eq!(stopped.status, Some(8), "{}", stopped.said);
+    let failed = stopped.said.lines().find(|line| line.contains("startcmd failed on w")).unwrap_or_default();
+    let named = ["w1", "w2", "w3"].iter().filter(|host| failed.contains(&format!("on {host}: exit status 5"))).count();
+    assert!(named == 1 && failed.ends_with(&flush.display().to_string()), "{}", stopped.said);
+    assert!(stopped.said.contains("Starting RD=prep"), "{}", stopped.said);
+    assert!(!stopped.said.contains("Starting RD=later"), "{}", stopped.said);
+    assert!(!folder.path().join("too-early").exists(), "it was run before its time");
+
+    for made in ["first", "second"] {
+        fs::remove_dir(folder.path().join(made)).unwrap();
+    }
+    fs::remove_dir_all(folder.path().join("out")).unwrap();
+    let warned = brunt(folder.path(), &parm("hook_failure=warn,"));
+    assert_eq!(warned.status, Some(0), "{}", warned.said);
+    assert!(warned.said.contains("startcmd failed on w"), "{}", warned.said);
+    for file in ["summary.html", "logfile.html"] {
+        let report = fs::read_to_string(folder.path().join("out").join(file)).unwrap();
+        for run in ["test", "later"] {
+            assert!(report.contains(&format!("rd={run} comes after a command that failed: startcmd failed on w")));
+        }
+        assert!(!report.contains("rd=prep comes after"), "{report}");
+    }
 }
 
 #[test]

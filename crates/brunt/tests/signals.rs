@@ -39,7 +39,37 @@ fn signals_end_a_run_with_their_statuses() {
     }
 }
 
-/// I/O does not come back: the first Ctrl-C waits for it, the second leaves; the agent goes at once, not with its lease.
+/// B26: I/O hangs. One Ctrl-C stops what is issued, waits for the rest up to the limit, reports, and ends the whole list.
+#[test]
+fn one_interrupt_ends_all_runs_also_while_io_hangs() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "misc=(sim.a.hit=600s,drain=2)\nsd=sd1,lun=sim:a,threads=3\nwd=wd1,sd=sd1,rdpct=100\n\
+                rd=default,wd=wd1,iorate=max,elapsed=3600,interval=1\nrd=first\nrd=second\n";
+    std::fs::write(folder.path().join("p"), text).unwrap();
+    let mut brunt = Command::new(env!("CARGO_BIN_EXE_brunt"));
+    let brunt = brunt.args(["-f", "p", "-o", "out"]).current_dir(folder.path());
+    let mut child = brunt.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut console = BufReader::new(child.stdout.take().unwrap());
+    let mut said = String::new();
+    while !said.contains("           2 ") {
+        assert_ne!(console.read_line(&mut said).unwrap(), 0, "{said}");
+    }
+    kill(Pid::from_raw(i32::try_from(child.id()).unwrap()), Signal::SIGINT).unwrap();
+    let from = Instant::now();
+    console.read_to_string(&mut said).unwrap();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    let status = child.wait().unwrap().code();
+    assert!(from.elapsed() < Duration::from_secs(20), "{:?}: {said}", from.elapsed());
+    assert!(said.contains("Waiting for 3 outstanding i/o; 2 seconds since the end of the run"), "{said}");
+    assert!(said.contains("outstanding I/O never returned: 3 I/Os of localhost-0"), "{said}");
+    assert_eq!(status, Some(130), "{said}");
+    let file = |name: &str| std::fs::read_to_string(folder.path().join("out").join(name)).unwrap();
+    let (summary, events) = (file("summary.html"), file("events.ndjson"));
+    assert!(summary.contains("Starting RD=first") && !summary.contains("Starting RD=second"), "{summary}");
+    assert!(events.contains("\"kind\":\"run_ended\"") && events.ends_with("\"complete\":false}}\n"), "{events}");
+}
+
+/// B26: I/O does not come back: the first Ctrl-C waits for it, the second leaves; the agent goes at once, not with its lease.
 #[test]
 fn a_second_interrupt_leaves_at_once() {
     let folder = tempfile::tempdir().unwrap();

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use brunt_master::dial::{Dial, DialError, Dialed, Purpose};
 use brunt_master::launch::payload::Payload;
@@ -15,9 +16,12 @@ use brunt_master::launch::ssh::{SshDial, SshHost};
 use brunt_proto::v1::agent_client::AgentClient;
 use brunt_proto::{PROTOCOL, v1};
 use sshd::{Sshd, skip};
+use tokio::io::AsyncReadExt;
 use tokio::sync::mpsc;
 
 const BRUNT: &str = env!("CARGO_BIN_EXE_brunt");
+/// After so long what is awaited will not come.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 fn host(system: &str) -> SshHost {
     SshHost {
@@ -148,19 +152,39 @@ async fn a_host_that_is_not_there_is_named() {
 
 #[tokio::test]
 async fn an_agent_ends_with_its_connection() {
-    let Some(sshd) = Sshd::start("") else { return };
+    // The agent inherits one end of a pipe: no child of this process, it has ended when the other end says so.
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("alive");
+    nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let mut alive = tokio::net::unix::pipe::OpenOptions::new().open_receiver(&pipe).unwrap();
+    let force = format!("ForceCommand exec 7>{}; exec /bin/sh -c \"$SSH_ORIGINAL_COMMAND\"", pipe.display());
+    let Some(sshd) = Sshd::start(&force) else { return };
     let (result, logged) = dial(&way(&sshd, host("hosta"))).await;
     let Dialed { channel, carrier } = result.unwrap_or_else(|error| panic!("{error}: {logged:?}"));
     let mut client = AgentClient::new(channel.clone());
     let request = v1::HelloRequest { protocol: PROTOCOL, ..Default::default() };
     let hello = client.hello(request).await.unwrap().into_inner();
-    let agent = format!("/proc/{}", hello.worker_pids[0]);
-    assert!(Path::new(&agent).exists());
+    assert_eq!(std::fs::read_link(format!("/proc/{}/fd/7", hello.worker_pids[0])).unwrap(), pipe);
     drop((carrier, client, channel));
-    // With no lease the agent ends at once. It is no child of this process, so that its end has to be looked for.
-    while Path::new(&agent).exists() {
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
+    // With no lease the agent ends at once.
+    let ended = tokio::time::timeout(PATIENCE, alive.read_u8()).await.expect("the agent ends");
+    assert_eq!(ended.unwrap_err().kind(), std::io::ErrorKind::UnexpectedEof);
+}
+
+/// Neither disk nor console of the master is theirs, and the reports show what they said as text.
+#[test]
+fn a_login_that_prints_without_end_is_bounded() {
+    let force = "ForceCommand printf 'a <b>bold</b>\\033[2J\\n' >&2; yes again >&2 & /bin/sh -c \"$SSH_ORIGINAL_COMMAND\"; kill $!";
+    let Some(sshd) = Sshd::start(force) else { return };
+    let (done, said) = run(&sshd, "hd=one,shell=ssh,system=hosta", "");
+    assert!(done.status.success(), "{said}\n{}", sshd.log());
+    let log = std::fs::read_to_string(sshd.path("out/one-0.stdout.html")).unwrap();
+    assert!(log.contains(" a &lt;b&gt;bold&lt;/b&gt;\\x1b[2J\n"), "{}", &log[..log.len().min(2000)]);
+    let told = log.lines().filter(|line| line.contains(" lines were dropped here: ")).count();
+    let kept = log.lines().filter(|line| line.ends_with(" again")).count();
+    // A hundred a second, whatever else this machine does; each second that lacked some says so.
+    assert!(told >= 3 && kept <= 100 * (told + 1), "{told} times, {kept} lines");
+    assert!(!said.contains('\u{1b}'), "{said}");
 }
 
 /// Runs a parameter file with two hosts behind one sshd.
@@ -209,6 +233,9 @@ fn all_hosts_that_cannot_be_reached_are_named_at_once() {
     assert!(line("one").contains("ssh stranger: ") && line("one").contains("Permission denied (publickey"), "{said}");
     assert!(line("two").contains("ssh changed: the key of the host is not the one that is known"), "{said}");
     assert_eq!(line("three"), "", "{said}");
+    // What ssh said is in the log of each.
+    let log = std::fs::read_to_string(sshd.path("out/one-0.stdout.html")).unwrap();
+    assert!(log.contains("Permission denied (publickey"), "{log}");
 }
 
 /// `brunt luns`, with the paths that it lists by host.
@@ -277,8 +304,10 @@ fn a_master_that_is_killed_is_followed_by_another() {
     let begun = brunt(&["-f", "job.parm", "-o", "out", "--detach"]);
     assert!(begun.status.success(), "{}{}", String::from_utf8_lossy(&begun.stdout), sshd.log());
     let events = || std::fs::read_to_string(sshd.path("out/events.ndjson")).unwrap();
+    let begun = Instant::now();
     while !events().contains("\"interval\":2,") {
-        std::thread::sleep(std::time::Duration::from_millis(20));
+        assert!(begun.elapsed() < PATIENCE, "{}", events());
+        std::thread::sleep(Duration::from_millis(20));
     }
     let pid = events().split_once("\"pid\":").unwrap().1.split_once(',').unwrap().0.parse().unwrap();
     nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGKILL).unwrap();

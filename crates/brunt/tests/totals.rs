@@ -67,6 +67,7 @@ fn sums(cells: impl IntoIterator<Item = Cell>) -> [u64; 7] {
     })
 }
 
+/// B15: more than one workload, more than one run, and every total is there.
 #[test]
 fn sums_agree_across_all_cuts_of_every_run() {
     let folder = tempfile::tempdir().unwrap();
@@ -109,5 +110,41 @@ fn unequal_hosts_add_up_and_are_not_averaged() {
         assert_eq!((writes, write_bytes), (70, 70 * 65_536));
         // 100 µs and 900 µs, weighted by I/Os.
         assert_eq!((read_ns, write_ns), (300 * 100_000, 70 * 900_000));
+    }
+}
+
+/// Name, I/Os and MB a second of each run that has an average in a report.
+fn averages(report: &Path) -> Vec<(String, f64, f64)> {
+    let text = fs::read_to_string(report).unwrap();
+    let (mut run, mut found) = (String::new(), Vec::new());
+    for line in text.lines() {
+        if let Some((_, rest)) = line.split_once("Starting RD=") {
+            rest.split(';').next().unwrap().clone_into(&mut run);
+        }
+        let words: Vec<&str> = line.split_whitespace().collect();
+        if words.get(1).is_some_and(|word| word.starts_with("avg_")) {
+            found.push((run.clone(), words[2].parse().unwrap(), words[3].parse().unwrap()));
+        }
+    }
+    found
+}
+
+/// B15: nobody has to add up by hand. The reports have an average of each run for all, each host, worker, SD and WD.
+#[test]
+fn totals_are_in_the_reports_by_all_cuts_of_every_run() {
+    let folder = tempfile::tempdir().unwrap();
+    runs(folder.path());
+    let report = |name: &str| averages(&folder.path().join(format!("out/{name}.html")));
+    let all = report("summary");
+    assert_eq!(all.iter().map(|(run, ..)| run.as_str()).collect::<Vec<_>>(), ["r1", "r2", "r3"]);
+    for cut in [&["w1", "w2"][..], &["w1-0", "w1-1", "w2-0"], &["a", "b", "c"], &["x1", "x2", "y", "z"]] {
+        for (run, ios, mb) in &all {
+            let parts = cut.iter().flat_map(|name| report(name)).filter(|(of, ..)| of == run);
+            let (mut sum_ios, mut sum_mb) = (0.0, 0.0);
+            parts.for_each(|(_, part_ios, part_mb)| (sum_ios, sum_mb) = (sum_ios + part_ios, sum_mb + part_mb));
+            // Each is rounded to its last digit.
+            assert!((sum_ios - ios).abs() < 0.3, "{run} of {cut:?}: {sum_ios} I/Os, {ios} in all");
+            assert!((sum_mb - mb).abs() < 0.03, "{run} of {cut:?}: {sum_mb} MB, {mb} in all");
+        }
     }
 }

@@ -2,10 +2,11 @@
 
 use std::fs::{self, DirBuilder, OpenOptions, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use brunt_proto::tls::{Facts, first_certificate};
+use nix::unistd::geteuid;
 
 /// Why certificates cannot be made: a sentence with its cure.
 #[derive(Debug, thiserror::Error)]
@@ -25,6 +26,16 @@ pub enum CertsError {
         path: PathBuf,
         /// Its permissions.
         mode: u32,
+    },
+    /// Somebody else may change what is in the folder of keys.
+    #[error("the folder of keys {0} belongs to user {owner}, who may change what is in it; name another, or run: chown {us} {0}", path.display())]
+    ForeignFolder {
+        /// The folder.
+        path: PathBuf,
+        /// Number of its owner.
+        owner: u32,
+        /// Number of the user that this process runs as.
+        us: u32,
     },
     /// A file is there that would be overwritten.
     #[error("{} is there already; {cure}", path.display())]
@@ -65,14 +76,18 @@ pub struct Listed {
     pub facts: Option<Facts>,
 }
 
-/// All certificates of a folder, by name.
+/// All certificates of a folder, by name; none where there is no such folder.
 ///
 /// # Errors
 /// The folder cannot be read.
 pub fn list(folder: &Path) -> Result<Vec<Listed>, CertsError> {
     let refused = |source| CertsError::File { path: folder.to_owned(), source };
     let mut paths = Vec::new();
-    for entry in fs::read_dir(folder).map_err(refused)? {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(refused)?,
+    };
+    for entry in entries {
         let path = entry.map_err(refused)?.path();
         if path.extension().is_some_and(|end| end == "pem") {
             paths.push(path);
@@ -98,9 +113,13 @@ pub(super) fn private(folder: &Path) -> Result<(), CertsError> {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(refused(error)),
         _ => {}
     }
-    let mode = fs::metadata(folder).map_err(refused)?.permissions().mode() & 0o777;
+    let meta = fs::metadata(folder).map_err(refused)?;
+    let (mode, owner, us) = (meta.mode() & 0o777, meta.uid(), geteuid().as_raw());
     if mode & 0o077 != 0 {
         return Err(CertsError::OpenFolder { path: folder.to_owned(), mode });
+    }
+    if owner != us && owner != 0 {
+        return Err(CertsError::ForeignFolder { path: folder.to_owned(), owner, us });
     }
     Ok(())
 }

@@ -52,6 +52,24 @@ async fn rows_wait_for_a_host_that_is_away_and_nothing_is_missing() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn hosts_that_are_back_one_after_the_other_are_not_late() {
+    let mut plan = two_hosts();
+    plan.runs.truncate(1);
+    let gone = || Script { start: [seconds(0, 1..=2, 5), vec![away()]].concat(), ..Script::default() };
+    let mut stage = Stage::new(plan, vec![vec![gone()], vec![gone()]]);
+    let kept = || [seconds(0, 3..=30, 5), vec![drained(0)]].concat();
+    stage.later = vec![(30_000, 0, back()), (30_000, 1, back())];
+    for (host, ms) in [(0, 30_000), (1, 31_000)] {
+        stage.later.extend(kept().into_iter().zip(ms..).map(|(event, ms)| (ms, host, event)));
+    }
+    let played = stage.play().await;
+    let late: Vec<String> =
+        played.order_of_runs().into_iter().filter(|event| event.starts_with("worker-late")).collect();
+    assert!(late.is_empty(), "{late:?}");
+    assert!(played.outcome.complete);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_host_that_is_away_is_told_to_stop_when_it_is_back() {
     let mut right = seconds(0, 1..=2, 5);
     right.insert(1, away());

@@ -124,6 +124,22 @@ async fn where_that_is_asked_for_it_goes_on_with_the_rest() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn several_that_are_lost_are_named_together() {
+    let mut plan = lenient();
+    let mut third = plan.hosts[1].clone();
+    third.label = "third".into();
+    plan.hosts.push(third);
+    plan.sds[0].lun.push(Some("/f1".into()));
+    plan.runs.iter_mut().for_each(|r| workloads_of(r)[0].hosts = [0, 1, 2].into());
+    let lost = || Script { start: vec![LinkEvent::Lost("broken pipe".into())], ..Script::default() };
+    let whole = |ops| Script { start: [seconds(0, 1..=9, ops), vec![drained(0)]].concat(), ..Script::default() };
+    let played = Stage::new(plan, vec![vec![whole(9), whole(9)], vec![lost()], vec![lost()]]).play().await;
+    let expected = "workers-missing: on_worker_loss=continue: rd=rd2 stands for 1 of 3 workers: right-0, third-0 are lost, and \
+                    their parts are not done by others";
+    assert!(played.order_of_runs().contains(&expected.to_owned()), "{:?}", played.order_of_runs());
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_last_worker_ends_it_all_the_same() {
     let lost = |ops| Script {
         start: [seconds(0, 1..=2, ops), vec![LinkEvent::Lost("gone".into())]].concat(),
@@ -169,10 +185,11 @@ async fn a_worker_for_which_rows_wait_is_named_once() {
     let mut plan = two_hosts();
     plan.runs = vec![run("rd1", Rate::Max, 14)];
     workloads_of(&mut plan.runs[0])[0].hosts = [0, 1].into();
-    let left = Script { start: [seconds(0, 1..=14, 10), vec![drained(0)]].concat(), ..Script::default() };
-    let mut stage = Stage::new(plan, vec![vec![left], vec![Script::default()]]);
+    let mut stage = Stage::new(plan, vec![vec![Script::default()], vec![Script::default()]]);
+    let left = [seconds(0, 1..=14, 10), vec![drained(0)]].concat();
+    stage.later = left.into_iter().zip(1..).map(|(event, second)| (1_000 * second, 0, event)).collect();
     let right = [seconds(0, 1..=14, 5), vec![drained(0)]].concat();
-    stage.later = right.into_iter().map(|event| (500, 1, event)).collect();
+    stage.later.extend(right.into_iter().map(|event| (15_500, 1, event)));
     let order = stage.play().await.order_of_runs();
     let expected = [
         "run 0 rd1 UncontrolledMax",

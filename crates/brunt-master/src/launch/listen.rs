@@ -4,6 +4,7 @@
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use brunt_plan::plan::Host;
@@ -29,6 +30,8 @@ pub struct ListenDial {
     port: u16,
     certificates: PathBuf,
     limit: Duration,
+    /// Whether the agent was ever reached.
+    met: AtomicBool,
 }
 
 impl ListenDial {
@@ -54,7 +57,14 @@ impl ListenDial {
         let (address, port) = split(&host.system, port).ok_or_else(|| {
             DialError::Never(format!("system={} is not a name or an address, with or without :port", host.system))
         })?;
-        Ok(Self { label: host.label.clone(), address: address.to_owned(), port, certificates, limit: LIMIT })
+        Ok(Self {
+            label: host.label.clone(),
+            address: address.to_owned(),
+            port,
+            certificates,
+            limit: LIMIT,
+            met: AtomicBool::new(false),
+        })
     }
 
     /// The names that the agent's certificate may be for: the user chose both.
@@ -71,31 +81,34 @@ impl ListenDial {
         }
     }
 
-    async fn open(&self) -> Result<Dialed, DialError> {
-        let identity = Identity::load(Role::Master, master_files(&self.certificates)).map_err(|e| self.unready(&e))?;
+    async fn open(&self, purpose: &Purpose) -> Result<Dialed, DialError> {
+        let files = master_files(&self.certificates);
+        let identity = Identity::load(Role::Master, files).map_err(|error| self.unready(purpose, &error))?;
         let connector = Connector::new(identity);
         let silent =
             || DialError::NotNow(format!("{} did not answer within {} s", self.target(), self.limit.as_secs()));
-        timeout(self.limit, self.reach(&connector)).await.map_err(|_| silent())?
+        let dialed = timeout(self.limit, self.reach(purpose, &connector)).await.map_err(|_| silent())??;
+        self.met.store(true, Relaxed);
+        Ok(dialed)
     }
 
-    /// Without certificates there is no way to such an agent: how they are made.
-    fn unready(&self, error: &IdentityError) -> DialError {
+    /// Certificates without which there is no way to such an agent: how they are made.
+    fn unready(&self, purpose: &Purpose, error: &IdentityError) -> DialError {
         let missing = matches!(error, IdentityError::Unreadable { source, .. } if source.kind() == ErrorKind::NotFound);
-        DialError::Never(match missing {
-            true => format!(
+        match missing {
+            true if !self.met.load(Relaxed) => DialError::Never(format!(
                 "shell=vdbench needs certificates, and {error}; in short: brunt certs init, brunt certs issue --master, and \
                  brunt certs issue --agent {} for the host",
                 self.names().join(" ")
-            ),
-            false => error.to_string(),
-        })
+            )),
+            _ => refused(purpose, error.to_string()),
+        }
     }
 
-    async fn reach(&self, connector: &Connector) -> Result<Dialed, DialError> {
+    async fn reach(&self, purpose: &Purpose, connector: &Connector) -> Result<Dialed, DialError> {
         let stream = self.tcp().await?;
         let stream = connector.connect(stream, &self.names()).await.map_err(|error| match error {
-            ConnectError::Refused(text) => DialError::Never(format!("{}: {text}", self.target())),
+            ConnectError::Refused(text) => refused(purpose, format!("{}: {text}", self.target())),
             ConnectError::Broken(text) => DialError::NotNow(format!("{}: {text}", self.target())),
         })?;
         let channel = channel(stream, Keepalive::default()).await.map_err(|error| {
@@ -141,13 +154,22 @@ impl ListenDial {
 }
 
 impl Dial for ListenDial {
-    fn dial(&self, _: Purpose, _: mpsc::Sender<String>) -> Dialing<'_> {
+    fn dial(&self, purpose: Purpose, _: mpsc::Sender<String>) -> Dialing<'_> {
         // The agent is there already, and knows by the token who comes.
-        Box::pin(self.open())
+        Box::pin(async move { self.open(&purpose).await })
     }
 
     fn name(&self) -> String {
         self.target()
+    }
+}
+
+/// What is wrong with certificates stays wrong, for whoever begins. A session that goes on has its lease for it to pass:
+/// clocks are set right, and certificates are replaced.
+fn refused(purpose: &Purpose, text: String) -> DialError {
+    match purpose {
+        Purpose::Begin => DialError::Never(text),
+        Purpose::Attach { .. } => DialError::NotNow(text),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The programs at hand for hosts that have none.
 
 mod elf;
+mod trust;
 
 use std::fs::File;
 use std::io;
@@ -8,6 +9,8 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use brunt_proto::digest;
+
+use trust::{Doubt, Owners};
 
 /// Machines that Brunt is built for, as `uname -m` calls them.
 const MACHINES: [&str; 2] = ["x86_64", "aarch64"];
@@ -59,21 +62,25 @@ pub fn own_sha256() -> io::Result<String> {
 
 impl Payload {
     /// What is at hand: for this machine `program` if it is linked statically, else `brunt-MACHINE-linux` beside it,
-    /// else `program` all the same; for other machines their `brunt-MACHINE-linux`.
+    /// else `program` all the same; for other machines their `brunt-MACHINE-linux`. One that another user may have put
+    /// there is passed over with a note, rather than refused: what runs here is trusted anyway, and a file of a stranger
+    /// must not keep a run from its hosts.
     ///
     /// # Errors
     /// `program` cannot be read.
     pub fn find(program: &Path) -> Result<Self, PayloadError> {
         let fail = |source| PayloadError { path: program.to_owned(), source };
         let folder = program.parent().unwrap_or(Path::new("/")).to_owned();
+        let owners = Owners::of(program).map_err(fail)?;
         let mut payload = Self { offers: Vec::new(), folder, rejected: Vec::new() };
         for machine in MACHINES {
             let own = machine == std::env::consts::ARCH;
             let beside = payload.folder.join(format!("brunt-{machine}-linux"));
-            let offer = match own.then(|| Offer::open(machine, program)).transpose().map_err(fail)? {
-                Some(offer) if !offer.linked => Some(offer),
-                linked => payload.beside(machine, &beside).or(linked),
-            };
+            let offer =
+                match own.then(|| Offer::open(machine, program, File::open(program)?)).transpose().map_err(fail)? {
+                    Some(offer) if !offer.linked => Some(offer),
+                    linked => payload.beside(machine, &beside, &owners).or(linked),
+                };
             if let Some(mut offer) = offer {
                 offer.sha256 =
                     digest::sha256(&offer.file).map_err(|source| PayloadError { path: offer.path.clone(), source })?;
@@ -83,14 +90,14 @@ impl Payload {
         Ok(payload)
     }
 
-    /// A build that lies beside the program, if it is one.
-    fn beside(&mut self, machine: &'static str, path: &Path) -> Option<Offer> {
-        let rejected = match Offer::open(machine, path) {
+    /// A build that lies beside the program, if it is one and nobody else can have put it there.
+    fn beside(&mut self, machine: &'static str, path: &Path, owners: &Owners) -> Option<Offer> {
+        let opened = owners.open(path).and_then(|file| Ok(Offer::open(machine, path, file)?));
+        match opened {
             Ok(offer) => return Some(offer),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
-            Err(error) => format!("{} cannot be used: {error}", path.display()),
-        };
-        self.rejected.push(rejected);
+            Err(Doubt::Unreadable(error)) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(doubt) => self.rejected.push(format!("{} is not used: {doubt}", path.display())),
+        }
         None
     }
 
@@ -131,9 +138,8 @@ impl Payload {
 }
 
 impl Offer {
-    /// Opens and looks at a program; it has no hash yet.
-    fn open(machine: &'static str, path: &Path) -> io::Result<Self> {
-        let file = File::open(path)?;
+    /// Looks at an open program; it has no hash yet.
+    fn open(machine: &'static str, path: &Path, file: File) -> io::Result<Self> {
         let facts = elf::look(&file)?;
         if facts.machine != Some(machine) {
             let what = facts.machine.unwrap_or("another machine");
@@ -171,6 +177,8 @@ impl Payload {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     const OWN: &str = std::env::consts::ARCH;
@@ -183,8 +191,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         for (name, bytes) in files {
             std::fs::write(folder.path().join(name), bytes).unwrap();
+            set(&folder.path().join(name), 0o755);
         }
         folder
+    }
+
+    fn set(path: &Path, mode: u32) {
+        std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
     }
 
     fn chosen(folder: &tempfile::TempDir, machine: &str) -> Option<(String, bool)> {
@@ -221,6 +234,27 @@ mod tests {
         assert!(
             notes[0].contains("is linked to the C library of this machine") && notes[0].contains(&beside),
             "{notes:?}"
+        );
+    }
+
+    #[test]
+    fn a_program_that_others_may_have_planted_is_passed_over() {
+        let other = MACHINES.into_iter().find(|m| *m != OWN).unwrap();
+        let names = [OWN, other].map(|machine| format!("brunt-{machine}-linux"));
+        let program = |machine| elf::example(code(machine), false);
+        let folder =
+            folder(&[("brunt", elf::example(code(OWN), true)), (&names[0], program(OWN)), (&names[1], program(other))]);
+        assert_eq!(chosen(&folder, OWN), Some((names[0].clone(), false)));
+        set(folder.path(), 0o1777);
+        assert_eq!(chosen(&folder, OWN), Some(("brunt".to_owned(), true)));
+        assert_eq!(chosen(&folder, other), None);
+        let payload = Payload::find(&folder.path().join("brunt")).unwrap();
+        let reason = format!("{} is not used: others may write to", folder.path().join(&names[0]).display());
+        assert!(payload.notes()[0].starts_with(&reason), "{:?}", payload.notes());
+        assert!(
+            payload.cure(other).contains("; look what is there, then run: chmod go-w /"),
+            "{}",
+            payload.cure(other)
         );
     }
 

@@ -134,9 +134,7 @@ impl SshDial {
                 let stream = carrier.talk.into_stream();
                 match channel(stream, Keepalive::default()).await {
                     Ok(channel) => Ok(Dialed { channel, carrier: Some(carrier.child) }),
-                    Err(error) => {
-                        Err(DialError::NotNow(format!("{}: no HTTP/2 behind the marker: {error}", self.name())))
-                    }
+                    Err(error) => Err(trouble::no_protocol(&self.name(), &error)),
                 }
             }
             Err(stop) => Err(self.trouble(stop, carrier, matches!(purpose, Purpose::Attach { .. })).await),
@@ -145,13 +143,8 @@ impl SshDial {
 
     /// Starts ssh in a process group of its own, so that Ctrl-C does not reach it.
     fn start(&self, marker: &str, purpose: &Purpose, log: mpsc::Sender<String>) -> Result<Carrier, DialError> {
-        let failed = |error: std::io::Error| {
-            let program = self.client.first().map_or("ssh", String::as_str);
-            DialError::Never(format!(
-                "{}: `{program}` cannot be run: {error}; install OpenSSH's client, or say in BRUNT_SSH how ssh is called",
-                self.name()
-            ))
-        };
+        let program = self.client.first().map_or("ssh", String::as_str);
+        let failed = |error: std::io::Error| trouble::cannot_run(&self.name(), program, &error);
         let mut child = command::command(&self.client, &self.host, purpose).spawn().map_err(failed)?;
         let (Some(input), Some(output), Some(errors)) = (child.stdin.take(), child.stdout.take(), child.stderr.take())
         else {

@@ -49,7 +49,8 @@ pub fn notes(hosts: &[Host], payload: &Payload) -> Vec<(&'static str, String)> {
             format!("host {first}{more} {are} reached by ssh, where Vdbench uses rsh; shell=ssh says so"),
         ));
     }
-    if by_ssh.is_empty() {
+    // Where `vdbench=` has none a copy is used after all: then the log of the host tells, and a failure has its cure.
+    if by_ssh.iter().all(|host| host.install_dir.is_some()) {
         return notes;
     }
     notes.extend(payload.notes().into_iter().map(|text| ("linked-program", text)));
@@ -82,6 +83,22 @@ mod tests {
         for shell in [None, Some("ssh"), Some("vdbench"), Some("telnet")] {
             assert_eq!(Way::of(&host("a", "127.0.0.1", shell)), Ok(Way::Local));
         }
+    }
+
+    #[test]
+    fn of_what_is_copied_nothing_is_said_where_nothing_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("brunt");
+        std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+        std::fs::write(folder.path().join(format!("brunt-{}-linux", std::env::consts::ARCH)), "no program").unwrap();
+        let payload = Payload::find(&program).unwrap();
+        let mut hosts =
+            vec![host("a", "db7", Some("ssh")), host("b", "db8", Some("ssh")), host("c", "db9", Some("vdbench"))];
+        let codes = |hosts: &[Host]| notes(hosts, &payload).into_iter().map(|(code, _)| code).collect::<Vec<_>>();
+        hosts[0].install_dir = Some("/opt/brunt".to_owned());
+        assert_eq!(codes(&hosts)[0], "linked-program");
+        hosts[1].install_dir = Some("~/vdbench".to_owned());
+        assert_eq!(codes(&hosts), [""; 0]);
     }
 
     #[test]

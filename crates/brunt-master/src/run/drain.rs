@@ -102,8 +102,11 @@ impl<L: HostLink> Run<'_, '_, L> {
         if Duration::from_secs(seconds) < self.drain.limit {
             return false;
         }
-        if !self.is_cut_short() {
-            self.halt = Some(Halt::abort(AbortCause::Stuck, self.stuck_text()));
+        let text = self.stuck_text();
+        match self.is_cut_short() {
+            false => self.halt = Some(Halt::abort(AbortCause::Stuck, text)),
+            // The cause of the end is another one, and what hangs is told all the same.
+            true => self.session.notice(true, "stuck", text),
         }
         self.end = Some(RunEnd::Stuck);
         true

@@ -3,6 +3,9 @@
 //! A host that is away as a whole is told of elsewhere.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 use crate::link::HostLink;
 use crate::run::Run;
@@ -10,13 +13,30 @@ use crate::run::Run;
 /// So much later than others' samples its own may be, seconds.
 const LATE_S: u32 = 10;
 
+/// Time for hosts to tell what they have kept, when some are back or another master goes on: who tells it first is
+/// ahead of the rest by all of it.
+const REPLAY: Duration = Duration::from_secs(5);
+
 /// Who is late.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Laggards {
+    /// When hosts last began to tell what they have kept.
+    replayed: Instant,
     /// The newest interval of which anybody has reported.
     newest: u32,
     /// Workers that were named and have not caught up.
     late: BTreeSet<usize>,
+}
+
+impl Laggards {
+    pub(super) fn new() -> Self {
+        Self { replayed: Instant::now(), newest: 0, late: BTreeSet::new() }
+    }
+
+    /// Hosts are back, and tell what they have kept.
+    pub(super) fn expect_replay(&mut self) {
+        self.replayed = Instant::now();
+    }
 }
 
 impl<L: HostLink> Run<'_, '_, L> {
@@ -30,6 +50,9 @@ impl<L: HostLink> Run<'_, '_, L> {
             return;
         }
         self.laggards.newest = interval;
+        if self.laggards.replayed.elapsed() < REPLAY {
+            return;
+        }
         let allowed = LATE_S.div_ceil(self.interval.max(1)).max(2);
         let late: Vec<usize> = self.merger.unfinished().filter(|w| self.is_late(*w, allowed)).collect();
         for w in late {

@@ -116,6 +116,9 @@ impl<L: HostLink> Run<'_, '_, L> {
         let waited_for = self.unfinished_hosts();
         self.drain.hold(waited_for.iter().any(|h| self.session.is_away(*h)));
         let returned = std::mem::take(&mut self.session.returned);
+        if !returned.is_empty() {
+            self.laggards.expect_replay();
+        }
         let hosts: Vec<usize> = returned.into_iter().filter(|h| waited_for.contains(h)).collect();
         if hosts.is_empty() {
             return;

@@ -224,8 +224,9 @@ impl<'s, L: HostLink> Session<'s, L> {
         }
         self.went_on = true;
         let labels: Vec<&str> = lost.iter().map(|w| self.layout.label(*w)).collect();
+        let (are, their) = if labels.len() == 1 { ("is", "its part is") } else { ("are", "their parts are") };
         let text = format!(
-            "on_worker_loss=continue: rd={rd} stands for {} of {} workers: {} is lost, and its part is not done by others",
+            "on_worker_loss=continue: rd={rd} stands for {} of {} workers: {} {are} lost, and {their} not done by others",
             living.len(),
             living.len() + lost.len(),
             labels.join(", ")
@@ -274,7 +275,7 @@ impl<'s, L: HostLink> Session<'s, L> {
             orders: Orders::default(),
             absent: dealt.absent.len() as u32,
             last_whole: 0,
-            laggards: Laggards::default(),
+            laggards: Laggards::new(),
             start_skew_ns: Vec::new(),
             taken_up: false,
             past: BTreeMap::new(),

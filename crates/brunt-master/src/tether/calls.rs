@@ -20,11 +20,11 @@ const END_LIMIT: Duration = Duration::from_secs(15);
 /// Round trips that are measured before a start.
 const PINGS: usize = 5;
 
-impl<L: Line> Link<L> {
-    fn garbled(&self, error: &WireError) -> LinkError {
-        self.broken(&error.to_string())
-    }
+fn garbled(error: &WireError) -> LinkError {
+    LinkError::Broken(error.to_string())
+}
 
+impl<L: Line> Link<L> {
     /// How the agent's clock runs beside ours, as measured last.
     fn clocks(&self) -> Clocks {
         *self.clocks.lock().unwrap_or_else(PoisonError::into_inner)
@@ -56,10 +56,10 @@ impl<L: Line> HostLink for Link<L> {
         });
         let reply = reply.await?;
         self.keepsake.facts(&reply);
-        let facts = facts(reply).map_err(|error| self.garbled(&error))?;
+        let facts = facts(reply).map_err(|error| garbled(&error))?;
         if facts.luns.len() != wanted {
             let reason = "there must be one for each query";
-            return Err(self.garbled(&WireError::Invalid { message: "InspectReply", field: "luns", reason }));
+            return Err(garbled(&WireError::Invalid { message: "InspectReply", field: "luns", reason }));
         }
         Ok(facts)
     }

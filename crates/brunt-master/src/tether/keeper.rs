@@ -15,7 +15,8 @@ use super::talk::{Line, Reports, Talk};
 use crate::link::LinkEvent;
 use crate::session::now_ms;
 
-/// From one ping to the next: each renews the lease and says which messages are safe.
+/// From one ping to the next, where the lease is not shorter than some of them: each renews the lease and says which
+/// messages are safe.
 const PING_EVERY: Duration = Duration::from_secs(1);
 /// So long nothing may come at all before a connection counts as broken, at first. A packet that is sent again after
 /// a second or two must not be one.
@@ -154,8 +155,11 @@ impl<L: Line> Keeper<L> {
         if let Ok(Some(how)) = timeout(limit, self.shared.line.agent_ended()).await {
             return Next::Gone(format!("has ended ({how})"));
         }
-        if let Ok(Some(how)) = timeout(LOOK_LIMIT, talk.ended()).await {
-            why = format!("{why}; {} has ended ({how})", self.shared.line.name());
+        let name = self.shared.line.name();
+        if let Ok(Some(how)) = timeout(LOOK_LIMIT, talk.ended()).await
+            && !why.contains(&name)
+        {
+            why = format!("{why}; {name} has ended ({how})");
         }
         // It had its goodbye: what carries the connection has the rest of its time to end.
         if self.shared.ended.load(Relaxed) {
@@ -230,6 +234,11 @@ async fn carry<L: Line>(
     }
 }
 
+/// From one ping to the next: several in a lease, so that one that is late does not end the work of a host.
+fn pause(lease: Duration) -> Duration {
+    if lease.is_zero() { PING_EVERY } else { PING_EVERY.min(lease / 4) }
+}
+
 /// Pings until there is no answer.
 async fn look_after<L: Line>(
     shared: &Shared<L>,
@@ -243,7 +252,7 @@ async fn look_after<L: Line>(
     // Where nothing can follow, a connection is left to the probes of its transport.
     let patience = if shared.is_lasting() { patience } else { EVER };
     loop {
-        sleep(PING_EVERY).await;
+        sleep(pause(shared.lease())).await;
         let (sent, sent_ms) = (Instant::now(), now_ms());
         match timeout(patience, talk.ping(v1::PingRequest { taken: shared.confirmed() })).await {
             Ok(Ok(reply)) => {

@@ -59,6 +59,7 @@ impl<L: Line> Keeper<L> {
                     return self.back(talk, reports, heard).await;
                 }
                 Ok(Err(DialError::Never(text))) => {
+                    let text = self.after(&why, &text);
                     return Next::Gone(format!("{why}, and its session cannot be gone on with: {text}"));
                 }
                 Ok(Err(DialError::NotNow(text))) => Some(text),
@@ -76,8 +77,16 @@ impl<L: Line> Keeper<L> {
             sleep(pause.min(until.saturating_duration_since(Instant::now()))).await;
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
-        let last = last.map(|text| format!("; the last try to reach it: {text}")).unwrap_or_default();
+        let last = last.map(|text| format!("; the last try to reach it: {}", self.after(&why, &text)));
+        let last = last.unwrap_or_default();
         Next::Gone(format!("{why} and was away longer than its lease of {} seconds{last}", lease.as_secs_f64()))
+    }
+
+    /// What a dial said, without the name of the way where that stands in the message already.
+    fn after(&self, why: &str, text: &str) -> String {
+        let name = self.shared.line.name();
+        let rest = text.strip_prefix(&name).and_then(|rest| rest.strip_prefix(": "));
+        rest.filter(|_| why.contains(&name)).unwrap_or(text).to_owned()
     }
 
     async fn back(&mut self, talk: L::Talk, reports: ReportsOf<L>, heard: Instant) -> Next<L> {

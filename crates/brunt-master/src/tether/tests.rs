@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 use std::sync::OnceLock;
+use std::sync::atomic::AtomicBool;
 
 use brunt_plan::work::WorkerEvent;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -13,6 +14,7 @@ use crate::link::HostLink;
 
 mod rejoin;
 mod start;
+mod words;
 
 type Message = Answer<Option<v1::WorkerMessage>>;
 
@@ -32,6 +34,8 @@ struct World {
     trips: Mutex<VecDeque<Duration>>,
     /// When our clock began, and how far the agents' is ahead of it.
     began: OnceLock<Instant>,
+    /// Whether connections have a process that carries them.
+    carried: AtomicBool,
     /// What the last ping confirmed.
     confirmed: Mutex<u64>,
 }
@@ -117,6 +121,8 @@ enum Mood {
 struct Far {
     mood: watch::Sender<Mood>,
     wall_ms: watch::Sender<i64>,
+    /// How what carries the connection has ended.
+    carrier: watch::Sender<Option<String>>,
     reports: mpsc::UnboundedSender<Message>,
 }
 
@@ -138,6 +144,7 @@ struct FakeTalk {
     number: u32,
     mood: watch::Receiver<Mood>,
     wall_ms: watch::Receiver<i64>,
+    carrier: watch::Receiver<Option<String>>,
     reports: Mutex<Option<UnboundedReceiver<Message>>>,
 }
 
@@ -145,11 +152,12 @@ impl FakeTalk {
     fn new(world: Arc<World>, number: u32) -> (Self, Far) {
         let (mood, its_mood) = watch::channel(Mood::Works);
         let (wall_ms, its_wall_ms) = watch::channel(0);
+        let (carrier, its_carrier) = watch::channel(None);
         let (reports, its_reports) = mpsc::unbounded_channel();
         let reports_of = Mutex::new(Some(its_reports));
         (
-            Self { world, number, mood: its_mood, wall_ms: its_wall_ms, reports: reports_of },
-            Far { mood, wall_ms, reports },
+            Self { world, number, mood: its_mood, wall_ms: its_wall_ms, carrier: its_carrier, reports: reports_of },
+            Far { mood, wall_ms, carrier, reports },
         )
     }
 
@@ -242,7 +250,11 @@ impl Talk for FakeTalk {
     }
 
     async fn ended(&self) -> Option<String> {
-        None
+        let mut carrier = self.carrier.clone();
+        match self.world.carried.load(Relaxed) {
+            true => carrier.wait_for(Option::is_some).await.ok()?.clone(),
+            false => None,
+        }
     }
 }
 
@@ -322,6 +334,26 @@ async fn a_program_that_is_none_of_ours_is_told() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_a_login_prints_is_bounded() {
+    let (sender, mut events) = mpsc::channel(64);
+    let (to, lines) = mpsc::channel(4);
+    let _link = Link::new(7, crew(), FakeLine(Arc::default()), Terms::NONE, lines, sender);
+    let prints = tokio::spawn(async move {
+        for _ in 0..10_000 {
+            to.send("again".to_owned()).await.unwrap();
+        }
+    });
+    for n in 0..101 {
+        let Some((7, LinkEvent::Stderr { worker: 0, line })) = events.recv().await else { panic!("{n} lines") };
+        match n {
+            100 => assert!(line.starts_with("(9900 lines were dropped here: "), "{line}"),
+            _ => assert_eq!(line, "again"),
+        }
+    }
+    prints.await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_session_goes_on_behind_the_last_message_and_none_comes_twice() {
     let mut bench = bench(LEASE).await;
     [1, 2].iter().for_each(|seq| bench.far.report(*seq));
@@ -359,7 +391,7 @@ async fn a_call_that_never_works_is_not_made_again() {
     let bench = bench(LEASE).await;
     bench.far.mood.send_replace(Mood::Odd);
     let error = bench.link.stop(None).await.unwrap_err();
-    assert_eq!(error, LinkError::Broken("host hosta: too large".into()));
+    assert_eq!(error, LinkError::Broken("too large".into()));
     assert_eq!(bench.world.calls(), ["1: stop None"]);
 }
 

@@ -45,22 +45,11 @@ impl HostLink for Player {
         let kind = if self.oddities.missing { LunKind::Missing } else { LunKind::File };
         let size = if self.oddities.missing { 0 } else { 8 << 20 };
         let facts = |q: &LunQuery| LunFacts {
-            sd: q.sd,
-            kind,
             size,
             readable: true,
             writable: true,
             identity: Some(q.lun.clone()),
-            block_size: None,
-            timeout_s: None,
-            nowait: None,
-            allocated: None,
-            tags: None,
-            io_poll: false,
-            refusals: vec![],
-            warnings: vec![],
-            path: None,
-            trouble: None,
+            ..LunFacts::silent(q.sd, kind)
         };
         Ok(HostFacts { luns: queries.iter().map(facts).collect(), ..HostFacts::default() })
     }

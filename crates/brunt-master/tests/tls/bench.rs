@@ -6,6 +6,9 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use brunt_master::certs::{self, Issued, Role, Validity, Whom};
+use brunt_master::dial::{Dial, DialError, Purpose};
+use brunt_master::launch::listen::ListenDial;
+use brunt_plan::plan::Host;
 use brunt_proto::tls::{Acceptor, ConnectError, Connector, GREETING, Identity};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -13,7 +16,9 @@ use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, Issuer, KeyPair}
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
-use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, Error, ServerConfig, SignatureScheme};
+use rustls::{
+    ClientConfig, ClientConnection, DigitallySignedStruct, Error, HandshakeKind, ServerConfig, SignatureScheme,
+};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
@@ -218,6 +223,15 @@ pub async fn connect(fleet: &Fleet, address: SocketAddr, names: &[&str]) -> Resu
     Ok(())
 }
 
+/// The master that has these certificates dials the agent of `hosta` there.
+pub async fn dial(folder: &Path, address: SocketAddr, purpose: Purpose) -> Result<(), DialError> {
+    let (label, system) = ("hosta".to_owned(), address.to_string());
+    let host = Host { label, system, shell: Some("vdbench".to_owned()), user: None, install_dir: None, workers: 1 };
+    let dial = ListenDial::with_certificates(&host, 1, folder.to_owned()).unwrap();
+    let (log, _lines) = mpsc::channel(1);
+    dial.dial(purpose, log).await.map(drop)
+}
+
 /// Somebody who trusts anybody goes there with this certificate and waits for the greeting.
 pub async fn show(address: SocketAddr, shown: Shown) -> Result<(), Error> {
     let config = Arc::new(careless(shown));
@@ -230,6 +244,25 @@ pub async fn show(address: SocketAddr, shown: Shown) -> Result<(), Error> {
     let mut stream = tokio_rustls::TlsConnector::from(config).connect(name, stream).await.map_err(tls)?;
     let mut greeting = [0; GREETING.len()];
     stream.read_exact(&mut greeting).await.map(drop).map_err(tls)
+}
+
+/// Goes there so often with what it may know of the visit before, and says how each time hands were shaken, and how many tickets
+/// for the next one were given.
+pub async fn visits(address: SocketAddr, shown: Shown, count: usize) -> Vec<(Option<HandshakeKind>, u32)> {
+    // Its memory of sessions is that of all its connections.
+    let config = Arc::new(careless(shown));
+    let mut kinds = Vec::new();
+    for _ in 0..count {
+        let stream = TcpStream::connect(address).await.unwrap();
+        let name = ServerName::try_from("hosta").unwrap();
+        let mut stream = tokio_rustls::TlsConnector::from(Arc::clone(&config)).connect(name, stream).await.unwrap();
+        stream.write_all(b"x").await.unwrap();
+        // All that comes, tickets included.
+        stream.read_to_end(&mut Vec::new()).await.unwrap();
+        let tls = stream.get_ref().1;
+        kinds.push((tls.handshake_kind(), tls.tls13_tickets_received()));
+    }
+    kinds
 }
 
 fn careless(shown: Shown) -> ClientConfig {

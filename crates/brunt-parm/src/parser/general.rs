@@ -6,6 +6,7 @@ use crate::ast::{DataErrors, HistogramSpec, Num, Opt, Repeat, ReportOption};
 use crate::diag::Diag;
 use crate::keywords::Keyword;
 use crate::lexer::Item;
+use crate::misc;
 use crate::number;
 use crate::problems::Problems;
 use crate::source::{Span, Spanned};
@@ -50,7 +51,7 @@ impl Parser {
             "concatenatesds" => general.concatenatesds = value.yes_no(problems),
             "messagescan" => general.messagescan = value.words(),
             "abort_failed_skew" => general.abort_failed_skew = value.float(0.0, problems),
-            "misc" => misc(value, &mut general.misc, problems),
+            "misc" => miscellany(value, &mut general.misc, problems),
             "showlba" => general.showlba = value.yes_no(problems),
             "loop" => general.repeat = repeat(value, problems),
             "ios_per_jvm" => general.ios_per_jvm = value.float(1.0, problems),
@@ -244,27 +245,7 @@ fn bounds(items: &[Item], problems: &mut Problems) -> Option<Vec<u64>> {
 }
 
 /// `misc=(key=value,…)`: unknown keys warn.
-fn misc(value: Value<'_>, list: &mut Vec<(Spanned<String>, Spanned<String>)>, problems: &mut Problems) {
-    const KEYS: [&str; 17] = [
-        "engine",
-        "cpus",
-        "cpu_latency",
-        "wait",
-        "stamps",
-        "drain",
-        "lease",
-        "retry",
-        "on_worker_loss",
-        "hook_failure",
-        "hook_limit",
-        "allow_in_use",
-        "overwrite",
-        "identity",
-        "become",
-        "array_cache",
-        "fifo",
-    ];
-    const SIM: [&str; 8] = ["hit", "miss", "jitter", "errors", "freeze", "size", "clock", "raw"];
+fn miscellany(value: Value<'_>, list: &mut Vec<(Spanned<String>, Spanned<String>)>, problems: &mut Problems) {
     for item in &value.param.items {
         let Some((key, text)) = item.text.split_once('=') else {
             problems.push(
@@ -273,13 +254,8 @@ fn misc(value: Value<'_>, list: &mut Vec<(Spanned<String>, Spanned<String>)>, pr
             );
             continue;
         };
-        let sim = key.strip_prefix("sim.").and_then(|rest| rest.rsplit_once('.'));
-        let known = match sim {
-            Some((name, key)) => !name.is_empty() && SIM.contains(&key),
-            None => KEYS.contains(&key),
-        };
-        if !known {
-            let near = crate::suggest::nearest(key, KEYS);
+        if !misc::is_known(key) {
+            let near = crate::suggest::nearest(key, misc::KEYS);
             let diag = Diag::warning("misc-key", format!("unknown key `{key}` in `misc=`"), item.span).label("ignored");
             problems.push(match near {
                 Some(near) => diag.fix(item.span, format!("{near}={text}")),

@@ -6,24 +6,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn lun(kind: LunKind, nowait: Option<bool>, allocated: Option<bool>) -> LunFacts {
-    LunFacts {
-        sd: 0,
-        kind,
-        size: 1 << 30,
-        readable: true,
-        writable: true,
-        identity: None,
-        block_size: None,
-        timeout_s: None,
-        nowait,
-        allocated,
-        tags: None,
-        io_poll: false,
-        refusals: Vec::new(),
-        warnings: Vec::new(),
-        path: None,
-        trouble: None,
-    }
+    LunFacts { size: 1 << 30, readable: true, writable: true, nowait, allocated, ..LunFacts::silent(0, kind) }
 }
 
 fn support(no_uring: Option<&str>, no_aio: Option<&str>) -> EngineSupport {

@@ -1,6 +1,6 @@
-//! `misc=(key=value,…)`: which keys there are, and what those of the engine and the fleet say (`docs/vdbench/decisions.md`).
+//! `misc=(key=value,…)`: what its keys say of the engine and the fleet (`docs/vdbench/decisions.md`).
 
-use brunt_parm::{Diag, Spanned};
+use brunt_parm::{Diag, Spanned, misc};
 
 use super::log::Log;
 use super::names::nearest;
@@ -10,24 +10,6 @@ use crate::plan::{FleetRules, OnLoss};
 use crate::sim;
 use crate::work::{Conduct, Stamps, Wait};
 
-/// All keys, without those of simulated devices.
-const KEYS: [&str; 15] = [
-    "engine",
-    "wait",
-    "stamps",
-    "cpu_latency",
-    "cpus",
-    "drain",
-    "lease",
-    "retry",
-    "on_worker_loss",
-    "hook_failure",
-    "hook_limit",
-    "allow_in_use",
-    "overwrite",
-    "identity",
-    "become",
-];
 /// Keys that later versions will follow. A file may have them already.
 const LATER_KEYS: [&str; 1] = ["array_cache"];
 
@@ -51,7 +33,7 @@ pub(crate) struct Manners {
 pub(crate) fn read(list: &[(Spanned<String>, Spanned<String>)], sds: &Sds, log: &mut Log) -> Manners {
     let mut manners = Manners::default();
     for (key, value) in list {
-        match sim::split_key(&key.value) {
+        match misc::sim_key(&key.value) {
             Some((_, field)) => check_sim(key, field, value, log),
             None => match manners.set(&key.value, &value.value) {
                 Ok(true) => {}
@@ -169,20 +151,12 @@ fn check(key: &Spanned<String>, value: &Spanned<String>, sds: &Sds, log: &mut Lo
                 None => diag,
             });
         }
-        "fifo" => {}
-        known if KEYS.contains(&known) => {}
         later if LATER_KEYS.contains(&later) => log.push(
             Diag::warning("later-misc", format!("misc=({later}=…) has no effect in this version"), key.span)
                 .help("leave it out, or keep it for a later version"),
         ),
-        unknown => {
-            let diag = Diag::warning("unknown-misc", format!("misc= has no key `{unknown}`"), key.span)
-                .label("ignored, as in Vdbench");
-            log.push(match nearest(unknown, KEYS.into_iter()) {
-                Some(near) => diag.help(format!("did you mean `{near}`?")).fix(key.span, near),
-                None => diag,
-            });
-        }
+        // What is no key at all was told where it was read.
+        _ => {}
     }
 }
 

@@ -89,7 +89,7 @@ fn each_host_that_differs_is_named() {
     Setup: sd=sd1: its luns must be equal on all hosts, but lun=/dev/x on host=b and lun=/dev/x on host=d are not: one has 1073741824 bytes, the other 2147483648; with size= all use as much as that says
     Setup: sd=sd2: lun=/dev/y on host=e: it does not answer
     Setup: sd=sd2: its luns must be equal on all hosts, but lun=/dev/y on host=a and lun=/dev/y on host=c are not: one is a device, the other is not
-    Setup: sd=sd2: no permission to read lun=/dev/y on host=b
+    Setup: sd=sd2: no permission to read lun=/dev/y on host=b; run brunt there as a user who may (over ssh: user=, misc=(become=…))
     ");
 }
 
@@ -105,7 +105,7 @@ fn what_cannot_be_written_anywhere_is_told_of_every_host() {
     insta::assert_snapshot!(told, @r"
     Setup: sd=sd1: lun=/dev/x does not exist on host=a; devices are never created
     Safety: sd=sd1: lun=/dev/x on host=b is not written: /dev/x is in use: it is mounted on /home
-    Setup: sd=sd1: no permission to write lun=/dev/x on host=c
+    Setup: sd=sd1: no permission to write lun=/dev/x on host=c; run brunt there as a user who may (over ssh: user=, misc=(become=…))
     ");
 }
 

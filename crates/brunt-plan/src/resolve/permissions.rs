@@ -6,6 +6,9 @@ use super::{SetupNotice, SetupProblem, Sighting};
 use crate::plan::Plan;
 use crate::work::LunKind;
 
+/// What helps where a permission is missing.
+const CURE: &str = "run brunt there as a user who may (over ssh: user=, misc=(become=…))";
+
 /// Checks one SD on all its hosts. Safety rules count only for luns that are written; one that is not there at all is
 /// told already.
 pub(crate) fn check(
@@ -24,7 +27,7 @@ pub(crate) fn check(
         let facts = seen.facts;
         let missing = facts.kind == LunKind::Missing;
         if !missing && usage.read && !facts.readable {
-            let text = format!("sd={}: no permission to read lun={} on host={host}", sd.name, seen.lun);
+            let text = format!("sd={}: no permission to read lun={} on host={host}; {CURE}", sd.name, seen.lun);
             problems.push(SetupProblem::setup(text, sd.span));
         }
         if !writes {
@@ -32,7 +35,7 @@ pub(crate) fn check(
         }
         if !facts.writable {
             let deed = if missing { "create" } else { "write" };
-            let text = format!("sd={}: no permission to {deed} lun={} on host={host}", sd.name, seen.lun);
+            let text = format!("sd={}: no permission to {deed} lun={} on host={host}; {CURE}", sd.name, seen.lun);
             problems.push(SetupProblem::setup(text, sd.span));
         }
         for refusal in &facts.refusals {

@@ -186,10 +186,10 @@ fn hosts_must_see_the_same() {
 fn permissions_are_checked_for_what_is_done() {
     let locked =
         |_: usize, q: &LunQuery| LunFacts { readable: false, writable: false, ..facts(q, LunKind::File, 10 << 20) };
-    insta::assert_snapshot!(text(&refused(&one(sized("sd1", 10 << 20), wd("wd1", &["sd1"])), locked)), @"Setup: sd=sd1: no permission to read lun=/f/sd1 on host=localhost");
-    insta::assert_snapshot!(text(&refused(&one(sized("sd1", 10 << 20), writing(&["sd1"])), locked)), @"Setup: sd=sd1: no permission to write lun=/f/sd1 on host=localhost");
+    insta::assert_snapshot!(text(&refused(&one(sized("sd1", 10 << 20), wd("wd1", &["sd1"])), locked)), @"Setup: sd=sd1: no permission to read lun=/f/sd1 on host=localhost; run brunt there as a user who may (over ssh: user=, misc=(become=…))");
+    insta::assert_snapshot!(text(&refused(&one(sized("sd1", 10 << 20), writing(&["sd1"])), locked)), @"Setup: sd=sd1: no permission to write lun=/f/sd1 on host=localhost; run brunt there as a user who may (over ssh: user=, misc=(become=…))");
     let nowhere = |_: usize, q: &LunQuery| LunFacts { writable: false, ..facts(q, LunKind::Missing, 0) };
-    insta::assert_snapshot!(text(&refused(&one(sized("sd1", 10 << 20), wd("wd1", &["sd1"])), nowhere)), @"Setup: sd=sd1: no permission to create lun=/f/sd1 on host=localhost");
+    insta::assert_snapshot!(text(&refused(&one(sized("sd1", 10 << 20), wd("wd1", &["sd1"])), nowhere)), @"Setup: sd=sd1: no permission to create lun=/f/sd1 on host=localhost; run brunt there as a user who may (over ssh: user=, misc=(become=…))");
 }
 
 #[test]

@@ -2,10 +2,11 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use nix::unistd::geteuid;
 use rustls::RootCertStore;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
@@ -42,6 +43,16 @@ pub enum IdentityError {
         path: PathBuf,
         /// Its permissions.
         mode: u32,
+    },
+    /// Somebody else may read and change the key.
+    #[error("the key {0} belongs to user {owner}, who may read and change it; run: chown {us} {0}", path.display())]
+    ForeignKey {
+        /// The file.
+        path: PathBuf,
+        /// Number of its owner.
+        owner: u32,
+        /// Number of the user that this process runs as.
+        us: u32,
     },
     /// There is something else in a file.
     #[error("{} holds no {what} in PEM", path.display())]
@@ -131,7 +142,7 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, IdentityErr
     }
 }
 
-/// Reads a key file that nobody else may read.
+/// Reads a key file that nobody else may read, but root.
 ///
 /// # Errors
 /// It cannot be read, or others can.
@@ -139,9 +150,13 @@ pub fn read_key(path: &Path) -> Result<Vec<u8>, IdentityError> {
     let unreadable = |source| IdentityError::Unreadable { path: path.to_owned(), source };
     let mut file = File::open(path).map_err(unreadable)?;
     // Of the open file: its name may lead elsewhere a moment later.
-    let mode = file.metadata().map_err(unreadable)?.permissions().mode() & 0o777;
+    let meta = file.metadata().map_err(unreadable)?;
+    let (mode, owner, us) = (meta.mode() & 0o777, meta.uid(), geteuid().as_raw());
     if mode & 0o077 != 0 {
         return Err(IdentityError::OpenKey { path: path.to_owned(), mode });
+    }
+    if owner != us && owner != 0 {
+        return Err(IdentityError::ForeignKey { path: path.to_owned(), owner, us });
     }
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).map_err(unreadable)?;

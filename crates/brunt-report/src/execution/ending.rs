@@ -6,7 +6,7 @@ use super::Execution;
 use crate::chunk::Sink;
 use crate::message::{ALL, CONSOLE, LOG};
 use crate::number::commas;
-use crate::{book, errors};
+use crate::{book, errors, plain};
 
 impl Execution {
     pub(super) fn io_failed(&mut self, failed: &IoFailed, at_ms: i64, sink: &mut Sink) {
@@ -14,7 +14,7 @@ impl Execution {
         let text = errors::line(&self.context, failed);
         let time = self.context.clock.tod(at_ms);
         self.say(sink, at_ms, CONSOLE, &text);
-        sink.line(errors::FILE, &format!("{time} {text}"));
+        sink.text(errors::FILE, &format!("{time} {text}"));
         if !self.seen.io_error && !self.context.layout.is_old() {
             self.set_state(sink, at_ms, "I/O error detected. See errorlog.html");
         }
@@ -50,9 +50,10 @@ impl Execution {
         let shown = early && self.seen.diagnostic;
         let to = if shown && !self.context.opened.as_vdbench { LOG } else { CONSOLE };
         ["", text, ""].iter().for_each(|line| self.say(sink, at_ms, to, line));
+        let lines: Vec<_> = text.split('\n').map(plain::plain).collect();
         match (self.context.opened.as_vdbench, shown) {
-            (true, _) => sink.stderr(&format!("RuntimeException: {text}")),
-            (false, false) => sink.stderr(&format!("error: {text}")),
+            (true, _) => sink.stderr(&format!("RuntimeException: {}", lines.join("\n"))),
+            (false, false) => sink.stderr(&format!("error: {}", lines.join("\n"))),
             (false, true) => {}
         }
         self.set_state(sink, at_ms, "Shutting down slaves");

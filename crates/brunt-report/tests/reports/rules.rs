@@ -505,6 +505,24 @@ fn worker_lines_have_both_times() {
 }
 
 #[test]
+fn what_others_say_is_text_everywhere() {
+    let mut stream = in_a_run(true);
+    let text = "h <b>&\u{1b}[2J".to_owned();
+    stream.push(Event::WorkerLog { worker: 0, worker_ms: START_MS, text: text.clone() });
+    stream.push(Event::HostConfig { host: 0, text: text.clone() });
+    stream.push(Event::Notice { level: NoticeLevel::Warning, code: "host".into(), text: text.clone() });
+    stream.push(Event::Aborted { cause: AbortCause::WorkerLost, text, io_errors: 0 });
+    let out = output(&stream.close(7));
+    for file in ["localhost-0.stdout.html", "config.html", "logfile.html", "summary.html", "status.html"] {
+        let page = out.file(file);
+        assert!(page.contains("h &lt;b&gt;&amp;\\x1b[2J\n"), "{file}: {page}");
+        assert!(!page.contains("h <b>") && !page.contains('\u{1b}'), "{file}: {page}");
+    }
+    assert!(out.console.contains("warning: h <b>&\\x1b[2J\n"), "{}", out.console);
+    assert!(!out.stderr.contains('\u{1b}') && out.stderr.contains(": h <b>&\\x1b[2J"), "{}", out.stderr);
+}
+
+#[test]
 fn usage_has_its_line() {
     let mut stream = Stream::new(Compat::V50407, planned(&ONE, &[], &[], &[]));
     stream.push(Event::Usage);

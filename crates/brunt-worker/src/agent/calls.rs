@@ -13,6 +13,7 @@ use tokio::sync::OnceCell;
 use super::DRAIN_LIMIT;
 use super::cores;
 use super::desk::Desk;
+use super::marks::Marks;
 use super::options::AgentOptions;
 use super::relay::Relay;
 use super::repeat::Repeat;
@@ -44,13 +45,20 @@ pub struct Calls {
     started: Repeat<u32, u64>,
     hook: Repeat<u64, v1::RunHookReply>,
     sights: Sights,
+    marks: Arc<Marks>,
 }
 
 impl Calls {
     /// An agent without workers.
     pub fn new(options: AgentOptions, engine: Arc<dyn WorkEngine>, desk: Arc<Desk>, relay: Relay) -> Self {
         let (prepared, started, hook) = (Repeat::default(), Repeat::default(), Repeat::default());
-        Self { options, engine, desk, relay, team: OnceCell::new(), prepared, started, hook, sights: Sights::default() }
+        let (sights, marks) = (Sights::default(), Arc::default());
+        Self { options, engine, desk, relay, team: OnceCell::new(), prepared, started, hook, sights, marks }
+    }
+
+    /// What tells others which luns this execution writes to.
+    pub fn marks(&self) -> Arc<Marks> {
+        Arc::clone(&self.marks)
     }
 
     /// The workers.
@@ -68,6 +76,9 @@ impl Calls {
     pub async fn team_for(&self, client: &v1::HelloRequest) -> Result<&Team, String> {
         let start = || async {
             let options = self.options_for(client)?;
+            if !client.client.is_empty() {
+                self.marks.belong_to(&client.client);
+            }
             Team::start(&options, Arc::clone(&self.engine), self.relay.clone()).await
         };
         self.team.get_or_try_init(start).await
@@ -126,7 +137,7 @@ impl Calls {
         let lease = if bound { wanted } else { self.desk.outlive(wanted).await };
         let compared = self.sights.compare(&mut slots).await?;
         self.team()?.prepare(slots, lease).await?;
-        self.sights.confirm(compared).await?;
+        self.sights.confirm(compared).await?.iter().for_each(|made| self.marks.mark(made));
         self.relay.prepare(first, active, virtual_clock, witness);
         match bound {
             true => self.desk.bound(lease),

@@ -15,6 +15,7 @@ use super::connection::{Bytes, Caller, Connections};
 use super::meeting::{self, Meeting};
 use super::outbox::Outbox;
 use super::session::{Ended, Greeting, Refusal, Session, clock};
+use super::sign::Sign;
 use super::stdio;
 
 /// Number of the first connection: the standard streams of this process.
@@ -137,6 +138,13 @@ impl Desk {
     /// The token of the session: secret.
     pub fn token(&self) -> String {
         self.session().token().to_owned()
+    }
+
+    /// A sign of life for whoever started this agent.
+    pub fn sign(&self) -> Sign {
+        let session = self.session();
+        let client = session.client().map(|(name, since)| (name.to_owned(), since));
+        Sign { lease: session.lease(), client }
     }
 
     /// Makes the session outlive its connection: messages are kept, and a socket waits for the next connection. Gives

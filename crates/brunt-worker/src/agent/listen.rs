@@ -5,10 +5,12 @@
 //! from strangers is read by a process that does no I/O to devices.
 
 mod door;
+mod family;
 mod house;
 mod log;
+mod queue;
+mod refusal;
 
-use std::collections::VecDeque;
 use std::fs::File;
 use std::future::Future;
 use std::io;
@@ -21,7 +23,6 @@ use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpStream};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::task::AbortHandle;
 use tokio::time::{sleep, timeout};
 
 use super::attach::bridge;
@@ -29,12 +30,10 @@ use super::connection::Bytes;
 use super::meeting;
 use house::House;
 use log::Log;
+use queue::Queue;
 
 /// Time a connection has to be let in.
 const HANDSHAKE_LIMIT: Duration = Duration::from_secs(10);
-
-/// Connections that may be at it at a time; a further one puts the oldest out.
-const HANDSHAKES: usize = 64;
 
 /// How an agent listens.
 #[derive(Debug, Clone)]
@@ -95,8 +94,8 @@ pub async fn run(options: ListenOptions) -> Result<(), ListenError> {
     let listener = TcpListener::bind(&address).await.map_err(failed)?;
     let local = listener.local_addr().map_err(failed)?;
     let folder = meeting::private_folder().map_err(ListenError::Folder)?;
-    let house = House::new(program, cores, folder.join(format!("listen-{}.sock", name_of(local))));
     let log = standard_error().map_err(ListenError::Start)?;
+    let house = House::new(program, cores, folder.join(format!("listen-{}.sock", name_of(local))), log.clone());
     serve(listener, Arc::new(door), house, log).await.map_err(ListenError::Start)
 }
 
@@ -128,7 +127,9 @@ async fn serve(listener: TcpListener, door: Arc<impl Accept>, house: House, log:
                 // Small messages must not wait for more.
                 let _ = stream.set_nodelay(true);
                 let receiving = receive(stream, peer, Arc::clone(&door), Arc::clone(&house), log.clone());
-                queue.push(tokio::spawn(receiving).abort_handle());
+                if let Some(out) = queue.push(peer, tokio::spawn(receiving).abort_handle()) {
+                    log.refuse(out, "too many from there were at it, and it was the oldest".to_owned());
+                }
             }
             Err(error) => {
                 log.say(&format_args!("no connection can be taken: {error}"));
@@ -142,22 +143,6 @@ async fn serve(listener: TcpListener, door: Arc<impl Accept>, house: House, log:
     Ok(())
 }
 
-/// Connections that are not let in yet, the oldest first.
-#[derive(Default)]
-struct Queue(VecDeque<AbortHandle>);
-
-impl Queue {
-    fn push(&mut self, task: AbortHandle) {
-        self.0.retain(|task| !task.is_finished());
-        if self.0.len() >= HANDSHAKES
-            && let Some(oldest) = self.0.pop_front()
-        {
-            oldest.abort();
-        }
-        self.0.push_back(task);
-    }
-}
-
 /// Lets one connection in; what comes after that is not in the queue any more.
 async fn receive(stream: TcpStream, peer: SocketAddr, door: Arc<impl Accept>, house: Arc<House>, log: Log) {
     let stream = match timeout(HANDSHAKE_LIMIT, door.accept(stream)).await {
@@ -168,7 +153,10 @@ async fn receive(stream: TcpStream, peer: SocketAddr, door: Arc<impl Accept>, ho
     tokio::spawn(async move {
         match house.connect().await {
             Ok(agent) => bridge(stream, agent).await,
-            Err(error) => log.say(&format_args!("{peer} cannot be served: {error}")),
+            Err(why) => {
+                log.say(&format_args!("{peer} cannot be served: {why}"));
+                refusal::refuse(stream, &why).await;
+            }
         }
     });
 }
@@ -225,10 +213,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let house = House::new(program, Vec::new(), folder.path().join("agent.sock"));
-        let serving = tokio::spawn(serve(listener, Arc::new(Polite), house, standard_error().unwrap()));
+        let log = standard_error().unwrap();
+        let house = House::new(program, Vec::new(), folder.path().join("agent.sock"), log.clone());
+        let serving = tokio::spawn(serve(listener, Arc::new(Polite), house, log));
         let mut strangers = Vec::new();
-        for _ in 0..2 * HANDSHAKES {
+        for _ in 0..128 {
             strangers.push(TcpStream::connect(address).await.unwrap());
         }
 
@@ -260,11 +249,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let house = House::new(PathBuf::from("/bin/false"), Vec::new(), folder.path().join("agent.sock"));
         let (_unread, mut log) = io::pipe().unwrap();
         // A pipe holds 64 KiB; what is written now waits for ever.
         io::Write::write_all(&mut log, &[b'\n'; 1 << 16]).unwrap();
-        let serving = tokio::spawn(serve(listener, Arc::new(Polite), house, Log::to(log).unwrap()));
+        let log = Log::to(log).unwrap();
+        let house = House::new(PathBuf::from("/bin/false"), Vec::new(), folder.path().join("agent.sock"), log.clone());
+        let serving = tokio::spawn(serve(listener, Arc::new(Polite), house, log));
         for _ in 0..4 {
             let mut stranger = TcpStream::connect(address).await.unwrap();
             stranger.write_all(b"n").await.unwrap();
@@ -278,26 +268,5 @@ mod tests {
         let name = |address: &str| name_of(address.parse().unwrap());
         assert_eq!(name("10.0.0.1:5570"), "10.0.0.1-5570");
         assert_eq!(name("[fd00::1]:5570"), "-fd00--1--5570");
-    }
-
-    #[tokio::test]
-    async fn a_further_connection_puts_the_oldest_out() {
-        let mut queue = Queue::default();
-        let mut tasks = Vec::new();
-        for _ in 0..=HANDSHAKES {
-            let task = tokio::spawn(std::future::pending::<()>());
-            queue.push(task.abort_handle());
-            tasks.push(task);
-        }
-        let oldest = tasks.remove(0);
-        assert!(oldest.await.unwrap_err().is_cancelled());
-        assert!(tasks.iter().all(|task| !task.is_finished()));
-        // Those that are through make room.
-        tasks.iter().for_each(|task| task.abort());
-        for task in tasks {
-            let _ = task.await;
-        }
-        queue.push(tokio::spawn(std::future::pending::<()>()).abort_handle());
-        assert_eq!(queue.0.len(), 1);
     }
 }

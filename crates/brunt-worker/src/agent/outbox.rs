@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use brunt_proto::bound::Bound;
 use brunt_proto::v1::{WorkerMessage, worker_message::Event};
 use tokio::sync::{mpsc, watch};
 use tonic::Status;
@@ -22,6 +23,7 @@ struct Shared {
     state: Mutex<State>,
     /// Rung when anything has changed.
     news: watch::Sender<()>,
+    bound: Bound,
 }
 
 /// Takes messages from any thread, without waiting.
@@ -31,7 +33,7 @@ pub struct Outbox(Arc<Shared>);
 impl Default for Outbox {
     fn default() -> Self {
         let state = State { ring: Ring::new(ring::LIMIT), reader: 0, closed: false };
-        Self(Arc::new(Shared { state: Mutex::new(state), news: watch::Sender::new(()) }))
+        Self(Arc::new(Shared { state: Mutex::new(state), news: watch::Sender::new(()), bound: Bound::default() }))
     }
 }
 
@@ -45,6 +47,11 @@ impl Outbox {
     pub fn push_of(&self, run_id: Option<u32>, worker: u32, event: Event) {
         self.state().ring.push_of(run_id, worker, event);
         self.0.news.send_replace(());
+    }
+
+    /// What all that prints on this host shares: without it lines of logs would drive out samples.
+    pub fn bound(&self) -> Bound {
+        self.0.bound.clone()
     }
 
     /// Keeps what was sent until it is confirmed.

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use brunt_proto::bound::Bounded;
 use brunt_proto::stdio::{self, Keepalive};
 use brunt_proto::v1::{self, agent_client::AgentClient, worker_message::Event};
 use brunt_proto::{CallError, MAX_MESSAGE, PROTOCOL};
@@ -22,6 +23,10 @@ const END_LIMIT: Duration = Duration::from_secs(10);
 
 /// From one sign of life to the next, where the lease is not shorter than some of them.
 const PING_EVERY: Duration = Duration::from_secs(1);
+
+/// How long a worker goes on in silence where a session ends with its connection: an agent that hangs keeps its
+/// connections open. Some signs of life, since a host may be very busy.
+const NO_LEASE: Duration = Duration::from_secs(6);
 
 /// So long a worker that was told to stop at once may keep silent: one that has no processor time answers in a second
 /// or two.
@@ -112,11 +117,12 @@ impl ProcessWorker {
     }
 
     /// Hands over a share with its cores. The worker stops and ends when this agent is silent for the lease, as it is
-    /// when it hangs; 0: only with the stream.
+    /// when it hangs; without one, when it is silent for [`NO_LEASE`].
     pub async fn prepare(&self, slot: v1::WorkerSlot, lease: Duration) -> Result<(), String> {
         if slot.share.is_none() && self.is_gone() {
             return Ok(());
         }
+        let lease = if lease.is_zero() { NO_LEASE } else { lease };
         self.pulse.work();
         self.lease.send_replace(lease);
         let lease_ms = u64::try_from(lease.as_millis()).unwrap_or(u64::MAX);
@@ -222,7 +228,8 @@ async fn show_life(mut client: AgentClient<Channel>, mut lease: watch::Receiver<
     }
 }
 
-async fn forward_lines(worker: u32, mut lines: mpsc::Receiver<String>, relay: Relay) {
+async fn forward_lines(worker: u32, lines: mpsc::Receiver<String>, relay: Relay) {
+    let mut lines = Bounded::new(lines, relay.bound());
     while let Some(line) = lines.recv().await {
         relay.wire(None, worker, Event::Stderr(line));
     }
@@ -287,5 +294,36 @@ impl Watch {
             let text = format!("worker {} (process {}) has ended: {how}", self.label, self.pid);
             self.relay.wire(None, self.number, Event::Fatal(text));
         }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::agent::outbox::Outbox;
+
+    /// Otherwise its lines would take the place of samples that wait for the master.
+    #[tokio::test]
+    async fn a_worker_that_prints_without_end_is_bounded() {
+        let outbox = Outbox::default();
+        let (to, lines) = mpsc::channel(4);
+        let forward = tokio::spawn(forward_lines(3, lines, Relay::new(outbox.clone(), || {})));
+        for _ in 0..10_000 {
+            to.send("again".to_owned()).await.unwrap();
+        }
+        drop(to);
+        forward.await.unwrap();
+        outbox.close();
+        let (mut reader, mut lines) = (outbox.reader(0), Vec::new());
+        while let Some(message) = reader.next().await {
+            let Some(Event::Stderr(line)) = message.event else { continue };
+            lines.push((message.worker, line));
+        }
+        let dropped = lines.iter().filter(|(_, line)| line != "again").count();
+        // A slow machine may take more than a second for all that.
+        assert!(lines.len() < 5000 && dropped > 0, "{} lines", lines.len());
+        assert!(lines.iter().all(|(worker, _)| *worker == 3));
+        assert!(lines.last().unwrap().1.ends_with("a host may print 100 lines and 64 KiB a second)"), "{lines:?}");
     }
 }

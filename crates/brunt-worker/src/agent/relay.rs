@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use brunt_plan::work::WorkerEvent;
+use brunt_proto::bound::Bound;
 use brunt_proto::v1::worker_message::Event;
 
 use super::cpu::{CpuMeter, IoMeter};
@@ -80,6 +81,11 @@ impl Relay {
             sample.io_cpu = lock(&self.io_cpu).interval();
         }
         self.wire(run_id, worker, event.into());
+    }
+
+    /// How much may be printed on this host.
+    pub fn bound(&self) -> Bound {
+        self.out.bound()
     }
 
     /// Takes an event of a worker process in that run.

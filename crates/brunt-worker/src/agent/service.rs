@@ -126,10 +126,13 @@ impl Agent for AgentService {
             let measured = thread::off_thread("calibrate", calibrate::own_error);
             if real { timeout(OWN_ERROR_LIMIT, measured).await.ok()?.ok() } else { None }
         };
+        let marks = self.calls.marks();
         let inspected = thread::off_thread("inspect", move || {
             let roots = Roots::default();
             let devices = if list_devices { inspect::devices(&roots) } else { Vec::new() };
-            (inspect::host(&roots, &queries), devices)
+            let mut answer = inspect::host(&roots, &queries);
+            marks.claim(&roots.proc, &queries, &mut answer.luns);
+            (answer, devices)
         });
         let (answer, own_error) = tokio::join!(inspected, own_error);
         let (answer, devices) = answer.map_err(|error| refuse(format!("the host cannot be inspected: {error}")))?;

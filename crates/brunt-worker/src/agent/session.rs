@@ -245,6 +245,11 @@ impl Session {
         &self.token
     }
 
+    /// Who is served, and since when, of the wall clock.
+    pub fn client(&self) -> Option<(&str, Duration)> {
+        self.client.as_ref().map(|client| (client.name.as_str(), client.since))
+    }
+
     /// The lease that is in force.
     pub fn lease(&self) -> Duration {
         self.lease.in_force()

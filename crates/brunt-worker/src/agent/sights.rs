@@ -54,11 +54,11 @@ impl Sights {
         Ok(Compared(claims.into_iter().map(|(claim, _)| claim).collect()))
     }
 
-    /// Compares what the workers have opened.
+    /// Compares what the workers have opened. Gives the identities of the files that they have made.
     ///
     /// # Errors
     /// A lun has become something else meanwhile.
-    pub async fn confirm(&self, Compared(claims): Compared) -> Result<(), String> {
+    pub async fn confirm(&self, Compared(claims): Compared) -> Result<Vec<String>, String> {
         let unsure = claims.into_iter().filter(|claim| !matches!(claim.node, Some(Node::File(..))));
         // Who else uses it was looked at; opening for writing makes udev look too.
         let unsure = unsure.map(|claim| Claim { query: LunQuery { will_write: false, ..claim.query }, ..claim });
@@ -71,8 +71,11 @@ impl Sights {
             return Err(format!("sd={name}: {lun} has become another device while it was opened; what replaces it?"));
         }
         let made = claims.into_iter().filter(|(_, facts)| facts.kind == LunKind::File);
-        self.made().extend(made.filter_map(|(claim, facts)| Some((claim.query.sd, facts.identity?))));
-        Ok(())
+        let made: Vec<(u32, String)> =
+            made.filter_map(|(claim, facts)| Some((claim.query.sd, facts.identity?))).collect();
+        let identities = made.iter().map(|(_, identity)| identity.clone()).collect();
+        self.made().extend(made);
+        Ok(identities)
     }
 
     /// Everything that stands against opening them.

@@ -6,11 +6,13 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::UnixStream as Socket;
 
+use brunt_proto::bound::{Bounded, LINES};
 use brunt_proto::lines::next_line;
 use brunt_proto::v1::worker_message::Event;
 use nix::unistd::{dup2_stderr, dup2_stdin, dup2_stdout};
 use tokio::io::{AsyncRead, AsyncWrite, BufReader};
 use tokio::net::{UnixStream, unix::pipe};
+use tokio::sync::mpsc;
 
 use super::outbox::Outbox;
 
@@ -34,8 +36,8 @@ pub fn open(input: OwnedFd, mut output: File, marker_line: &str) -> io::Result<S
     Ok((reader(input)?, writer(output.into())?))
 }
 
-/// Writes a line, and closes the output.
-pub fn say(mut output: File, line: &str) -> io::Result<()> {
+/// Writes a line.
+pub fn say(output: &mut File, line: &str) -> io::Result<()> {
     writeln!(output, "{line}")
 }
 
@@ -55,7 +57,8 @@ pub fn reader(fd: OwnedFd) -> io::Result<Box<dyn AsyncRead + Send + Unpin>> {
     Ok(if is_socket(&fd)? { Box::new(socket(fd)?) } else { Box::new(pipe::Receiver::from_owned_fd(fd)?) })
 }
 
-fn writer(fd: OwnedFd) -> io::Result<Box<dyn AsyncWrite + Send + Unpin>> {
+/// An asynchronous writer of a pipe or socket.
+pub fn writer(fd: OwnedFd) -> io::Result<Box<dyn AsyncWrite + Send + Unpin>> {
     Ok(if is_socket(&fd)? { Box::new(socket(fd)?) } else { Box::new(pipe::Sender::from_owned_fd(fd)?) })
 }
 
@@ -65,9 +68,18 @@ pub fn errors_to(outbox: Outbox) -> io::Result<()> {
     let (reader, writer) = io::pipe()?;
     dup2_stdout(&writer)?;
     dup2_stderr(&writer)?;
-    let mut lines = BufReader::new(pipe::Receiver::from_owned_fd(OwnedFd::from(reader))?);
+    let mut reader = BufReader::new(pipe::Receiver::from_owned_fd(OwnedFd::from(reader))?);
+    let (to, lines) = mpsc::channel(LINES);
     tokio::spawn(async move {
-        while let Ok(Some(line)) = next_line(&mut lines).await {
+        while let Ok(Some(line)) = next_line(&mut reader).await {
+            if to.send(line).await.is_err() {
+                break;
+            }
+        }
+    });
+    let mut lines = Bounded::new(lines, outbox.bound());
+    tokio::spawn(async move {
+        while let Some(line) = lines.recv().await {
             outbox.push(0, Event::Stderr(line));
         }
     });

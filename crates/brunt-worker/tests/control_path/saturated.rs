@@ -48,6 +48,7 @@ fn hammering(worker: u32, lun: &std::path::Path) -> WorkerShare {
     share
 }
 
+/// B19: calls and samples have threads of their own, and take no lock of the I/O.
 #[tokio::test(flavor = "multi_thread")]
 async fn samples_and_answers_keep_coming_while_every_core_burns() {
     const INTERVALS: u32 = 5;

@@ -215,17 +215,26 @@ async fn several_workers_go_on_alone() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn workers_of_an_agent_that_hangs_stop_with_its_lease() {
+    an_agent_hangs(SHORT, Duration::from_millis(2 * SHORT), Duration::from_secs(30)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn workers_of_an_agent_that_hangs_stop_soon_without_a_lease() {
+    an_agent_hangs(0, Duration::from_secs(8), Duration::from_secs(15)).await;
+}
+
+/// Workers go on as long as their agent lives, at least for `alive`, and are gone `limit` after it hangs.
+async fn an_agent_hangs(lease_ms: u64, alive: Duration, limit: Duration) {
     let (agent, mut client) = Agent::start(2).await;
     client.hello("", LONG).await.unwrap();
     let mut events = client.events(0).await;
     let leash = Leash::new();
     let work = (0..2).map(|sd| share(sd, &leash.path, None)).collect();
-    let (held, prepared) = tokio::join!(leash.hold(), client.prepare(work, SHORT));
+    let (held, prepared) = tokio::join!(leash.hold(), client.prepare(work, lease_ms));
     prepared.unwrap();
     client.start(0).await.unwrap();
-    // As long as it lives they go on, however long that is.
     let from = Instant::now();
-    while from.elapsed() < 2 * Duration::from_millis(SHORT) {
+    while from.elapsed() < alive {
         let event = message(&mut events).await.expect("an open stream").event;
         assert!(!matches!(event, Some(Event::Fatal(_))), "{event:?}");
         client.grpc.ping(v1::PingRequest { taken: 0 }).await.unwrap();
@@ -235,7 +244,7 @@ async fn workers_of_an_agent_that_hangs_stop_with_its_lease() {
     let from = Instant::now();
     all_gone(held.unwrap()).await;
     // Probes on their streams would end them after 40 s.
-    assert!(from.elapsed() < Duration::from_secs(30), "{:?}", from.elapsed());
+    assert!(from.elapsed() < limit, "{:?}", from.elapsed());
     signal(pid, Signal::SIGKILL);
 }
 

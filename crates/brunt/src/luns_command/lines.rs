@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use brunt_plan::devices::ListedDevice;
+use brunt_report::plain;
 
 /// A host's devices.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,8 +40,9 @@ impl Listing {
             let Some((_, device)) = seen.first() else { continue };
             let uses: Vec<String> = seen.iter().flat_map(|(host, device)| used_on(hosts, *host, device, all)).collect();
             let line = self.line(hosts, &seen, uses.is_empty(), all);
-            // Writing to a string cannot fail.
-            let _ = writeln!(text, "{line}   * {}", [vec![remark(device)], uses].concat().join("; "));
+            // Writing to a string cannot fail. What a host says must not become a line of its own.
+            let line = format!("{line}   * {}", [vec![remark(device)], uses].concat().join("; "));
+            let _ = writeln!(text, "{}", plain(&line));
         }
         text
     }
@@ -166,6 +168,17 @@ mod tests {
 
     fn host(label: &str, devices: Vec<ListedDevice>) -> Host {
         Host { label: label.to_owned(), devices }
+    }
+
+    #[test]
+    fn what_a_host_says_stays_in_its_line() {
+        let mut model = device("/dev/sdb", None);
+        model.model = Some("x\nsd=sd2,lun=/dev/sda\u{1b}[2J".to_owned());
+        let text = text(&[host("a", vec![model])]);
+        assert!(
+            text.ends_with(", x\\x0asd=sd2,lun=/dev/sda\\x1b[2J, driver sd\n") && text.lines().count() == 1,
+            "{text}"
+        );
     }
 
     #[test]

@@ -79,21 +79,14 @@ fn assume(query: &LunQuery, answer: Option<&LunFacts>, size: Option<u64>) -> Lun
     };
     let real = answer.filter(|a| a.kind == kind && kind == LunKind::File).map(|a| a.size);
     LunFacts {
-        sd: query.sd,
-        kind,
         size: if kind == LunKind::Missing { 0 } else { real.or(size).unwrap_or(NOMINAL) },
         readable: true,
         writable: true,
-        identity: None,
         block_size: answer.and_then(|a| a.block_size),
-        timeout_s: None,
         nowait: answer.and_then(|a| a.nowait),
         allocated: answer.and_then(|a| a.allocated),
         tags: answer.and_then(|a| a.tags),
         io_poll: answer.is_some_and(|a| a.io_poll),
-        refusals: Vec::new(),
-        warnings: Vec::new(),
-        path: None,
-        trouble: None,
+        ..LunFacts::silent(query.sd, kind)
     }
 }

@@ -70,6 +70,26 @@ fn without_a_lease_agents_end_with_their_master() {
 }
 
 #[test]
+fn without_a_lease_workers_of_an_agent_that_hangs_end_within_seconds() {
+    let Some(lab) = Lab::of(1) else { return };
+    let mut running = long_job(&lab, "lease=0");
+    running.until_row(2);
+    let workers = [running.worker(0), running.worker(1)];
+    let host = &lab.hosts()[0];
+    let agent = host.brunts().into_iter().find(|pid| !workers.contains(pid)).expect("an agent");
+    kill(agent, Signal::SIGSTOP).unwrap();
+    let from = Instant::now();
+    // Nobody waits for the ends of its children, so that there is no event here either.
+    while host.brunts() != [agent] {
+        assert!(from.elapsed() < Duration::from_secs(6) + SLACK, "{:?}", host.brunts());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    kill(agent, Signal::SIGKILL).unwrap();
+    running.end().ends_with(7);
+    all_gone(&lab);
+}
+
+#[test]
 fn an_interrupt_of_the_master_ends_a_run_in_order() {
     let Some(lab) = Lab::of(2) else { return };
     let mut running = long_job(&lab, "lease=30");
@@ -81,6 +101,7 @@ fn an_interrupt_of_the_master_ends_a_run_in_order() {
     assert!(lab.hosts().iter().all(|host| host.brunts().is_empty()), "they have said goodbye");
 }
 
+/// B25: one that fails after the start ends all within an interval, and the good part is kept.
 #[test]
 fn a_killed_worker_is_named_with_its_host_and_the_others_stop() {
     let Some(lab) = Lab::of(3) else { return };

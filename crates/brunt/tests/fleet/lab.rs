@@ -131,6 +131,11 @@ impl Lab {
         lines
     }
 
+    /// The network namespace of a machine of this lab, `m` being the master's.
+    pub fn network(&self, machine: &str) -> PathBuf {
+        Path::new(NAMESPACES).join(self.namespace(machine))
+    }
+
     fn namespace(&self, part: &str) -> String {
         format!("{}-{part}", self.name)
     }
@@ -230,8 +235,7 @@ impl Lab {
 
     /// Makes `far` a name for a host to which all bytes take so long, each way.
     pub fn delay(&self, host: &Host, delay: Duration) {
-        let namespace = Path::new(NAMESPACES).join(self.namespace("m"));
-        let port = proxy::start(&namespace, format!("{}:22", host.address()), delay);
+        let port = proxy::start(&self.network("m"), format!("{}:22", host.address()), delay);
         let far = format!("Host far\n  HostName 127.0.0.1\n  Port {port}\n  HostKeyAlias {}\n", host.address());
         let config = fs::read_to_string(self.path("ssh_config")).unwrap();
         fs::write(self.path("ssh_config"), far + &config).unwrap();
@@ -240,7 +244,7 @@ impl Lab {
     /// Addresses on which anything listens on a machine of this lab, `m` being the master's: kind and local address as
     /// `/proc/net` has them.
     pub fn listeners(&self, machine: &str) -> Vec<String> {
-        let within = format!("nsenter --net={NAMESPACES}/{}", self.namespace(machine));
+        let within = format!("nsenter --net={}", self.network(machine).display());
         let mut found = Vec::new();
         for (kind, listening) in [("tcp", "0A"), ("tcp6", "0A"), ("udp", "07"), ("udp6", "07")] {
             let table = shell(&format!("{within} cat /proc/thread-self/net/{kind}")).unwrap();

@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::PathBuf;
 
+use nix::sys::signal::Signal;
+
 use crate::host::Host;
 use crate::lab::{Lab, shell};
 
@@ -26,6 +28,7 @@ fn assert_untouched(path: &PathBuf) {
     assert!(fs::read(path).unwrap().iter().all(|byte| *byte == 42), "{} was written to", path.display());
 }
 
+/// B25: what is wrong on two of three hosts is one list, before any I/O on any of them.
 #[test]
 fn a_lun_that_is_missing_and_one_that_is_too_small_are_told_before_a_write() {
     let Some(lab) = Lab::of(3) else { return };
@@ -58,6 +61,64 @@ fn who_may_not_write_is_named_with_the_lun() {
     done.says("host=h2");
     assert!(!done.said.contains("on host=h1: no permission"), "{}", done.said);
     assert_untouched(&lab.host(1).path("luns/a"));
+}
+
+/// Two masters that know nothing of each other, and one lun of one host.
+#[test]
+fn a_second_master_does_not_write_where_another_one_does() {
+    let Some(lab) = Lab::of(1) else { return };
+    let path = filled(lab.host(1), "a", 1 << 20);
+    filled(lab.host(1), "b", 1 << 20);
+    let writes = |lun: &str| writing(1, &format!("sd=sd1,lun=/mnt/luns/{lun},threads=2\n"));
+    let long = writes("a").replace("elapsed=2", "elapsed=3600");
+    let mut first = lab.start_brunt("first", &format!("misc=(lease=4)\n{long}"));
+    first.until_row(1);
+    let agent = first.worker(0);
+
+    let refused = lab.brunt("second", &writes("a"));
+    refused.ends_with(4);
+    refused.says(&format!(
+        "lun=/mnt/luns/a on host=h1 is not written: /mnt/luns/a is in use: another execution of Brunt writes to it, with \
+         process {agent} as its agent; misc=(allow_in_use=sd1) writes to it all the same"
+    ));
+    // Nor does another user, who may write to it.
+    lab.host(1).shell("chmod 666 /mnt/luns/a");
+    let other = lab.brunt("other", &writes("a").replace("shell=ssh", "shell=ssh,user=bench"));
+    other.ends_with(4);
+    other.says("/mnt/luns/a is in use: another execution of Brunt writes to it");
+    // Whoever reads may, as may who writes elsewhere, or insists.
+    lab.brunt("reading", &writes("a").replace("rdpct=0", "rdpct=100")).ends_with(0);
+    lab.brunt("elsewhere", &writes("b")).ends_with(0);
+    let allowed = lab.brunt("allowed", &format!("misc=(allow_in_use=sd1)\n{}", writes("a")));
+    allowed.ends_with(0);
+    allowed.says("warning: sd=sd1: lun=/mnt/luns/a on host=h1: /mnt/luns/a is in use: another execution of Brunt");
+
+    // Nobody stops the agent but its lease, and until then the lun is in use.
+    first.kill();
+    lab.brunt("too-early", &writes("a")).ends_with(4);
+    lab.host(1).await_no_brunts();
+    fs::remove_file(path).unwrap();
+
+    // A file that is not there when the hosts are asked is the first one's from then on.
+    let sized = |text: String| text.replace("/mnt/luns/a,", "/mnt/luns/a,size=1m,");
+    let mut maker = lab.start_brunt("maker", &sized(long));
+    maker.until("Starting RD=rd1");
+    maker.until_row(1);
+    lab.brunt("taker", &sized(writes("a"))).ends_with(4);
+    maker.signal(Signal::SIGINT);
+    maker.end().ends_with(130);
+    // One behind the other is not kept waiting.
+    lab.brunt("behind", &writes("a")).ends_with(0);
+}
+
+/// One execution whose hosts are one machine, or that has two workers on each, is not in its own way.
+#[test]
+fn hosts_of_one_execution_share_a_lun() {
+    let Some(lab) = Lab::of(1) else { return };
+    filled(lab.host(1), "a", 1 << 20);
+    let parm = writing(1, "sd=sd1,lun=/mnt/luns/a,threads=8\n");
+    let twice = parm.replace("hd=h1\n", "hd=one,system=h1\nhd=two,system=h1\n").replace("/mnt/bin", "/mnt/bin,jvms=2");
+    lab.brunt("job", &twice).ends_with(0);
 }
 
 /// A loop device, as a lun that several hosts see by their own names.

@@ -6,10 +6,14 @@
 
 mod host;
 mod lab;
+mod pass;
 mod proxy;
 mod run;
 
+mod clocks;
 mod death;
 mod link;
 mod luns;
+mod ports;
+mod takeover;
 mod ways;

@@ -1,4 +1,5 @@
 //! A long way: a TCP proxy on the master's machine through which all bytes come later, in both directions.
+#![allow(dead_code)] // each file of tests uses a part of it
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -21,16 +22,21 @@ pub fn start(namespace: &Path, target: String, delay: Duration) -> u16 {
         drop(namespace);
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         told.send(listener.local_addr().unwrap().port()).unwrap();
-        for near in listener.incoming().map_while(Result::ok) {
-            let Ok(far) = TcpStream::connect(&target) else { continue };
-            let ends = [(near.try_clone().unwrap(), far.try_clone().unwrap()), (far, near)];
-            for (from, to) in ends {
-                to.set_nodelay(true).unwrap();
-                thread::spawn(move || carry(from, to, delay));
-            }
-        }
+        lead(&listener, &target, delay);
     });
     port.recv().unwrap()
+}
+
+/// Leads from there to `target`, `delay` later each way, as long as there are connections.
+pub fn lead(listener: &TcpListener, target: &str, delay: Duration) {
+    for near in listener.incoming().map_while(Result::ok) {
+        let Ok(far) = TcpStream::connect(target) else { continue };
+        let ends = [(near.try_clone().unwrap(), far.try_clone().unwrap()), (far, near)];
+        for (from, to) in ends {
+            to.set_nodelay(true).unwrap();
+            thread::spawn(move || carry(from, to, delay));
+        }
+    }
 }
 
 /// Takes bytes from one end to the other until either is gone.

@@ -33,9 +33,18 @@ impl Lab {
         let folder = self.path(name);
         fs::create_dir(&folder).unwrap();
         fs::write(folder.join("p"), parm).unwrap();
+        self.brunt_in(folder, &["-f", "p", "-o", "out", "--seed", "7"])
+    }
+
+    /// Attaches to the execution in the folder of this name.
+    pub fn attach(&self, name: &str) -> Running {
+        self.brunt_in(self.path(name), &["attach", "out"])
+    }
+
+    fn brunt_in(&self, folder: PathBuf, words: &[&str]) -> Running {
         let errors = fs::File::create(folder.join("errors")).unwrap();
         let mut command = self.command(env!("CARGO_BIN_EXE_brunt"));
-        command.args(["-f", "p", "-o", "out", "--seed", "7"]).current_dir(&folder).env("BRUNT_SSH", self.client());
+        command.args(words).current_dir(&folder).env("BRUNT_SSH", self.client());
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(errors).spawn().unwrap();
         let console = BufReader::new(child.stdout.take().unwrap());
         let (guard, over) = channel::<()>();
@@ -87,6 +96,12 @@ impl Running {
         let mut connected = events.iter().filter(|event| event["kind"] == "worker_connected");
         let ours = connected.find(|event| event["worker"] == worker).expect("the worker has connected");
         Pid::from_raw(i32::try_from(ours["pid"].as_i64().unwrap()).unwrap())
+    }
+
+    /// Kills the master, which can tell nobody.
+    pub fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
     }
 
     /// Waits for the end.

@@ -7,7 +7,8 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::sync::Arc;
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -69,11 +70,11 @@ impl Lab {
 
     /// A refused connection is the only way in which the system tells that nothing listens yet.
     fn await_agent(&mut self) {
-        let began = std::time::Instant::now();
+        let began = Instant::now();
         while TcpStream::connect(self.address).is_err() {
             assert!(self.agent.try_wait().unwrap().is_none(), "the agent has ended: {}", self.log());
             assert!(began.elapsed() < LIMIT, "the agent does not listen: {}", self.log());
-            std::thread::yield_now();
+            thread::yield_now();
         }
     }
 
@@ -89,14 +90,27 @@ impl Lab {
         self.certificates.path()
     }
 
+    /// Waits until its log says this.
+    pub fn await_log(&self, text: &str) {
+        let began = Instant::now();
+        while !self.log().contains(text) {
+            assert!(began.elapsed() < LIMIT, "{}", self.log());
+            thread::yield_now();
+        }
+    }
+
     fn log(&self) -> String {
         fs::read_to_string(self.folder.path().join("log")).unwrap()
     }
 
     fn command(&self, name: &str, elapsed: u32, certificates: &Path) -> Command {
+        self.command_to(self.address, name, elapsed, certificates)
+    }
+
+    fn command_to(&self, address: SocketAddr, name: &str, elapsed: u32, certificates: &Path) -> Command {
         let text = format!(
-            "hd=hosta,system={},shell=vdbench\nsd=sd1,lun=sim:a\nrd=r,sd=sd1,iorate=200,elapsed={elapsed},interval=1\n",
-            self.address
+            "hd=hosta,system={address},shell=vdbench\nsd=sd1,lun=sim:a\n\
+             rd=r,sd=sd1,iorate=200,elapsed={elapsed},interval=1\n"
         );
         fs::write(self.folder.path().join(name), text).unwrap();
         let mut run = brunt();
@@ -120,6 +134,11 @@ impl Lab {
 
     pub fn short_run(&self) -> (Option<i32>, String) {
         said(&mut self.command("third", 2, self.certificates()))
+    }
+
+    /// A short run by another way to the agent.
+    pub fn run_by(&self, way: SocketAddr) -> (Option<i32>, String) {
+        said(&mut self.command_to(way, "other", 2, self.certificates()))
     }
 
     /// `brunt attach` to the run that [`Lab::start_run`] began, to its end; and its events.
@@ -216,9 +235,10 @@ impl Run {
         let numbers: Vec<u32> = self.rows.iter().map(|(interval, _)| *interval).collect();
         let last = u32::try_from(numbers.len()).unwrap();
         assert_eq!(numbers, (1..=last).collect::<Vec<_>>());
-        // The last one was cut short. Arrivals are random: a single interval may be off by a fifth.
+        // The last one was cut short. Arrivals are random: a single interval may be off by a fifth, and by more on a
+        // machine that has much else to do.
         let whole = &self.rows[..numbers.len() - 1];
-        assert!(whole.iter().all(|(_, rate)| *rate > 0.0), "{whole:?}");
+        assert!(whole.iter().all(|(_, rate)| *rate > 50.0), "{whole:?}");
         let mean = whole.iter().map(|(_, rate)| rate).sum::<f64>() / f64::from(last - 1);
         assert!((150.0..=250.0).contains(&mean), "{whole:?}");
     }

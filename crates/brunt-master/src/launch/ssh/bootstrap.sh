@@ -28,23 +28,33 @@ each() {
     done
 }
 
-# Whether nobody else can have put anything into a folder; says why not in $text.
-ours() {
-    text='not a folder of its own'
-    [ -d "$1" ] && [ ! -L "$1" ] || return 1
+# Whether the user alone can use what is at $1, which is no link; says why not in $text.
+alone() {
     text='its owner cannot be read'
     facts=$(LC_ALL=C ls -ldn "$1" 2>/dev/null) || return 1
     set -- $facts
     text='belongs to somebody else'
     [ "${3-}" = "$uid" ] || return 1
-    text='others may enter it (it must have mode 0700)'
-    case $1 in drwx------*) return 0 ;; esac
+    text='others may use it (it must have mode 0700)'
+    case $1 in [d-]rwx------*) return 0 ;; esac
     return 1
+}
+
+# Whether nobody else can have put anything into a folder; says why not in $text.
+ours() {
+    text='not a folder of its own'
+    [ -d "$1" ] && [ ! -L "$1" ] && alone "$1"
+}
+
+# Whether the copy in a folder is what it should be. It says so itself: one that others may have put there, when the
+# folder was still open, is not asked.
+right() {
+    [ -f "$1/$name" ] && alone "$1/$name" && "$1/$name" build --verify "$hash" </dev/null >/dev/null 2>&1
 }
 
 # Uses the copy of an earlier time.
 look() {
-    if ours "$1" && [ -f "$1/$name" ] && "$1/$name" build --verify "$hash" </dev/null >/dev/null 2>&1; then
+    if ours "$1" && right "$1"; then
         touch "$1/$name" 2>/dev/null
         file=$1/$name
     fi
@@ -77,7 +87,7 @@ executes() {
 
 # Gives the copy its name. One that another host with the same home has put there is left: it may be in use by now.
 settle() {
-    if ! ln "$part" "$1/$name" 2>/dev/null && ! "$1/$name" build --verify "$hash" </dev/null >/dev/null 2>&1; then
+    if ! ln "$part" "$1/$name" 2>/dev/null && ! right "$1"; then
         text=$(LC_ALL=C mv -f "$part" "$1/$name" 2>&1) || { rm -f "$part"; no "$1" "${text##*: }"; return; }
     fi
     rm -f "$part"

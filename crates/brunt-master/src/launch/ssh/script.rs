@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::launch::payload::Offer;
 
 /// The script itself.
-const BOOTSTRAP: &str = include_str!("bootstrap.sh");
+pub(super) const BOOTSTRAP: &str = include_str!("bootstrap.sh");
 
 /// The settings of the script.
 #[derive(Debug)]

@@ -21,6 +21,10 @@ const CHUNK: usize = 64 << 10;
 const SLOWEST: u64 = 8 << 10;
 /// Lines that are kept for a message.
 const KEPT: usize = 40;
+/// Characters that are kept of each.
+const SHOWN: usize = 300;
+/// Characters that are kept of an answer: five folders, each with its reason.
+const ANSWER: usize = 2000;
 
 /// How far a connection has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -138,12 +142,12 @@ impl Talk {
             while let Ok(Some(line)) = next_line(&mut self.output).await {
                 // A prompt without a line end may stand before it.
                 let (before, answer) = match line.split_once(&head) {
-                    Some((before, answer)) => (before, Some(answer.to_owned())),
+                    Some((before, answer)) => (before, Some(short(answer, ANSWER))),
                     None => (line.as_str(), None),
                 };
                 if answer.is_none() || !before.is_empty() {
                     if self.heard.chatter.len() < KEPT {
-                        self.heard.chatter.push(before.to_owned());
+                        self.heard.chatter.push(short(before, SHOWN));
                     }
                     // Whoever started this is gone when nobody takes the line.
                     let _ = self.log.send(before.to_owned()).await;
@@ -207,7 +211,7 @@ impl Errors {
         let task = tokio::spawn(async move {
             let mut errors = BufReader::new(errors);
             while let Ok(Some(line)) = next_line(&mut errors).await {
-                keep(&kept, line.clone());
+                keep(&kept, short(&line, SHOWN));
                 if log.send(line).await.is_err() {
                     break;
                 }
@@ -224,6 +228,14 @@ impl Errors {
         }
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         last.drain(..).collect()
+    }
+}
+
+/// The beginning of a line, as much as a message may have.
+fn short(line: &str, most: usize) -> String {
+    match line.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
+        None => line.to_owned(),
     }
 }
 

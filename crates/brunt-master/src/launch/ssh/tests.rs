@@ -71,6 +71,13 @@ impl Bench {
         Self::new(&format!("HOME=@HOME@; export HOME; unset XDG_CACHE_HOME; cd; {before}\nexec {shell}\n"))
     }
 
+    /// Has another program to be copied.
+    pub(super) fn offer(&mut self, program: &str) {
+        std::fs::write(self.path("program"), program).unwrap();
+        let offer = Offer::of_file(std::env::consts::ARCH, &self.path("program")).unwrap();
+        self.dial.payload = Arc::new(Payload::of(vec![offer], &self.path("")));
+    }
+
     pub(super) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }

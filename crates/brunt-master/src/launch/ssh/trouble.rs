@@ -1,7 +1,13 @@
 //! Why there is no connection, in a sentence with its cure, and whether it may come later.
 
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod catalogue;
 mod openssh;
 
+use std::fmt::Display;
+use std::io;
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::time::Duration;
@@ -15,6 +21,9 @@ use crate::launch::payload::Payload;
 
 /// The exit status of ssh for its own errors; that of the remote command otherwise.
 const SSH_FAILED: i32 = 255;
+
+/// The cure for what ends without a reason.
+const LIMITS: &str = "look for limits of the login shell (ulimit -a) and for lack of memory";
 
 /// How a talk ended that should have gone on.
 #[derive(Debug)]
@@ -34,6 +43,28 @@ pub(super) enum Stop {
     Garbled(String),
     /// The program on this machine cannot be read any more.
     Program(PathBuf, String),
+}
+
+/// ssh cannot be started.
+pub(super) fn cannot_run(name: &str, program: &str, error: &io::Error) -> DialError {
+    DialError::Never(format!(
+        "{name}: `{program}` cannot be run: {error}; install OpenSSH's client, or say in BRUNT_SSH how ssh is called"
+    ))
+}
+
+/// What comes behind the marker is not the protocol.
+pub(super) fn no_protocol(name: &str, error: &dyn Display) -> DialError {
+    DialError::NotNow(format!(
+        "{name}: what comes behind the marker is not the protocol ({error}); nothing that misc=(become=…) names may write \
+         to the output of the agent"
+    ))
+}
+
+fn garbled(answer: &str) -> String {
+    format!(
+        "the host gave an answer that cannot be understood: {answer}; is `/bin/sh` there a shell, and does nothing write in \
+         between?"
+    )
 }
 
 /// Everything that is known of a connection that failed.
@@ -71,9 +102,7 @@ impl Trouble<'_> {
             Stop::Ended => self.ended(),
             Stop::Silent(limit) => (Hope::Now, self.silent(*limit)),
             Stop::Failed { word, text } => self.failed(word, text),
-            Stop::Garbled(answer) => {
-                (Hope::Later, format!("the host gave an answer that cannot be understood: {answer}"))
-            }
+            Stop::Garbled(answer) => (Hope::Later, garbled(answer)),
             Stop::Program(path, error) => {
                 (Hope::Later, format!("{} cannot be read any more, so it cannot be copied: {error}", path.display()))
             }
@@ -88,6 +117,12 @@ impl Trouble<'_> {
 
     /// The stream ended without a reason given by the script.
     fn ended(&self) -> (Hope, String) {
+        if let Some(signal) = self.how.and_then(|how| how.signal()) {
+            let text = format!(
+                "ssh was killed by signal {signal} on this machine; look who did that, and whether memory was short (dmesg)"
+            );
+            return (Hope::Now, text);
+        }
         let code = self.how.and_then(|how| how.code());
         if code == Some(SSH_FAILED) {
             return openssh::explain(&self.said, &self.host.system, self.heard.phase);
@@ -102,7 +137,8 @@ impl Trouble<'_> {
                 (Hope::Later, text)
             }
             Phase::Script | Phase::Copy => {
-                (Hope::Now, format!("the shell there ended too early ({}): {}", self.end(), self.last_words()))
+                let text = format!("the shell there ended too early ({}): {}; {LIMITS}", self.end(), self.last_words());
+                (Hope::Now, text)
             }
             Phase::Agent => self.agent(),
         }
@@ -114,17 +150,13 @@ impl Trouble<'_> {
         if let Some(own) = self.said.iter().rev().find(own) {
             let own = own.trim_start_matches("error: ");
             return match self.attach {
-                true => (Hope::None, format!("the session cannot go on: {own}")),
+                // Whoever asked says that the session cannot go on.
+                true => (Hope::None, own.to_owned()),
                 false => (Hope::Later, format!("the agent ended before it was ready: {own}")),
             };
         }
         if self.host.privileges.is_empty() {
-            let text = format!(
-                "the agent ended before it was ready ({}): {}; if it was killed, look for limits of the login shell (ulimit -a) \
-                 and for lack of memory",
-                self.end(),
-                self.last_words()
-            );
+            let text = format!("the agent ended before it was ready ({}): {}; {LIMITS}", self.end(), self.last_words());
             return (Hope::Later, text);
         }
         let asked = self.host.privileges.join(" ");
@@ -170,7 +202,7 @@ impl Trouble<'_> {
                 (Hope::Later, self.does_not_run(status.parse().unwrap_or(0), said))
             }
             "cut" => (Hope::Now, format!("the copy of the program broke off: {text}")),
-            _ => (Hope::Later, format!("{word} {text}")),
+            _ => (Hope::Later, garbled(&format!("fail {word} {text}"))),
         }
     }
 
@@ -187,7 +219,7 @@ impl Trouble<'_> {
         } else if lower.contains("exec format") || lower.contains("syntax error") {
             "it is for another machine"
         } else if (129..=192).contains(&status) || lower.contains("memory") {
-            "look for limits of the login shell (ulimit -a) and for lack of memory"
+            LIMITS
         } else {
             "try it there by hand"
         };

@@ -1,4 +1,4 @@
-//! Sessions that another master goes on with, what agents are left with for it, and starts.
+//! Sessions that another master goes on with, what agents are left with for it, pings, and starts.
 
 use super::*;
 
@@ -83,6 +83,19 @@ async fn agents_keep_a_run_until_the_next_one_begins() {
     sleep(Duration::from_secs(5)).await;
     assert!(bench.world.calls().contains(&"2: events after 4".to_owned()));
     assert_eq!(*bench.world.confirmed.lock().unwrap(), 3);
+}
+
+/// An agent that hears nothing for its lease stops all its work.
+#[tokio::test(start_paused = true)]
+async fn a_short_lease_is_renewed_in_time() {
+    for (lease_s, pings) in [(0, 4), (1, 16), (2, 8), (30, 4)] {
+        let bench = bench(Duration::from_secs(lease_s)).await;
+        bench.world.trips.lock().unwrap().extend([Duration::ZERO; 100]);
+        sleep(Duration::from_millis(4100)).await;
+        // There and back.
+        let trips = 100 - bench.world.trips.lock().unwrap().len();
+        assert_eq!(trips, 2 * pings, "in 4 seconds, with a lease of {lease_s}");
+    }
 }
 
 #[test]

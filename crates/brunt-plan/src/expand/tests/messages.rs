@@ -152,20 +152,14 @@ fn what_cannot_run_yet_is_accepted_and_named() {
 #[test]
 fn keys_of_misc_are_checked() {
     let mut parms = one_sd(vec![rd("rd1", &["wd1"], IoRate::Max)]);
-    for (key, value) in [
-        ("sim.a.hit", "39u"),
-        ("sim.a.hot", "1"),
-        ("sim.a.miss", "soon"),
-        ("indentity", "warn"),
-        ("overwrite", "sdx"),
-        ("fifo", "100"),
-    ] {
+    for (key, value) in
+        [("sim.a.hit", "39u"), ("sim.a.hot", "1"), ("sim.a.miss", "soon"), ("overwrite", "sdx"), ("fifo", "100")]
+    {
         parms.general.misc.push((at(key.to_owned()), at(value.to_owned())));
     }
     insta::assert_snapshot!(failing(&parms), @r"
     Error[misc-value] a simulated device has no key `hot`; it has hit, miss, jitter, errors, freeze, size, clock, raw, hitarea | did you mean `hit`?
     Error[misc-value] a time is a number with n, u, m or s (39u, 2m, 1s), at most a day
-    Warning[unknown-misc] misc= has no key `indentity` | did you mean `identity`?
     Warning[unknown-sd] no sd matches `sdx` | did you mean `sd1`?
     ");
 }

@@ -26,6 +26,16 @@ fn shells() -> impl Iterator<Item = &'static str> {
     })
 }
 
+/// Makes it another user's, where this is root. Root can go everywhere: what keeps it out is the check alone.
+fn given_away(path: &Path) -> bool {
+    let root = nix::unistd::geteuid().is_root();
+    match root {
+        true => std::os::unix::fs::chown(path, Some(12_345), None).unwrap(),
+        false => skip("only root can give a file away"),
+    }
+    root
+}
+
 async fn begins(bench: &Bench) -> Vec<String> {
     let (result, log) = bench.dial(Purpose::Begin).await;
     assert!(result.is_ok(), "{result:?} {log:?}");
@@ -162,6 +172,50 @@ async fn a_folder_of_others_is_not_used() {
     }
 }
 
+/// What a stranger could put there while the folder was still open. It would say of itself that it is the right one.
+#[tokio::test]
+async fn a_copy_that_others_may_have_put_there_is_not_asked() {
+    const TRAP: &str = "#!/bin/sh\ntouch \"$HOME/trapped\"\n";
+    for shell in shells() {
+        for planted in ["open", "link", "given"] {
+            let bench = Bench::with_shell(shell, "");
+            let (folder, trap) = (bench.path("home/.cache/brunt"), bench.path("home/trap"));
+            std::fs::create_dir(&folder).unwrap();
+            std::fs::set_permissions(&folder, PermissionsExt::from_mode(0o700)).unwrap();
+            std::fs::write(&trap, TRAP).unwrap();
+            std::fs::set_permissions(&trap, PermissionsExt::from_mode(if planted == "open" { 0o755 } else { 0o700 }))
+                .unwrap();
+            match planted {
+                "link" => symlink(&trap, folder.join(bench.copy())).unwrap(),
+                "given" if !given_away(&trap) => continue,
+                _ => std::fs::rename(&trap, folder.join(bench.copy())).unwrap(),
+            }
+            assert_eq!(begins(&bench).await.len(), 1, "{shell}, {planted}: copied");
+            assert!(!bench.path("home/trapped").exists(), "{shell}, {planted}");
+            let copy = folder.join(bench.copy());
+            assert!(copy.symlink_metadata().unwrap().is_file(), "{shell}, {planted}");
+            assert_eq!(std::fs::read_to_string(copy).unwrap(), PROGRAM, "{shell}, {planted}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_folder_of_another_user_is_not_used() {
+    for shell in shells() {
+        let bench = Bench::with_shell(shell, "");
+        let folder = bench.path("home/.cache/brunt");
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::set_permissions(&folder, PermissionsExt::from_mode(0o700)).unwrap();
+        if !given_away(&folder) {
+            return;
+        }
+        std::fs::remove_dir_all(bench.path("top")).unwrap();
+        let text = refused(&bench).await;
+        assert!(text.contains("/home/.cache/brunt: belongs to somebody else; "), "{shell}: {text}");
+        assert_eq!(entries(&folder), [""; 0], "{shell}");
+    }
+}
+
 #[tokio::test]
 async fn when_no_folder_will_do_all_reasons_are_told() {
     for shell in shells() {
@@ -258,9 +312,7 @@ async fn a_folder_without_room_or_execution_is_passed_by() {
     for shell in shells() {
         let mut bench = Bench::with_shell(shell, "");
         // There is room for the probe, none for a program of more than four pages.
-        std::fs::write(bench.path("program"), format!("{PROGRAM}#{}\n", "x".repeat(40 << 10))).unwrap();
-        let offer = Offer::of_file(std::env::consts::ARCH, &bench.path("program")).unwrap();
-        bench.dial.payload = Arc::new(Payload::of(vec![offer], &bench.path("")));
+        bench.offer(&format!("{PROGRAM}#{}\n", "x".repeat(40 << 10)));
         let Some(_full) = Mounted::at(bench.path("home/.cache"), "size=16k,mode=700") else { return };
         let Some(_noexec) = Mounted::at(bench.path("top/var/tmp"), "size=1m,noexec,mode=1777") else { return };
         let text = refused(&bench).await;

@@ -1,10 +1,23 @@
 //! What OpenSSH says when it fails (8.0 to 10.0: `sshconnect.c`, `ssh.c`, `packet.c`, `readconf.c`), and what helps.
 
-use super::Hope;
+use super::{Hope, LIMITS};
 use crate::launch::ssh::talk::Phase;
 
+/// The cure for options that are none.
+const OPTIONS: &str = "mend BRUNT_SSH: it is divided at blanks, and quotes are none";
+
+/// The cure for what is not known.
+const BY_HAND: &str = "connect once by hand to see why (ssh -v)";
+
+/// What ssh says of its peer when that is a command of its configuration.
+const OF_PROXY: &str = "UNKNOWN port 65535";
+
+/// Words of ssh that mean something else with a proxy.
+const THROUGH_PROXY: [&str; 4] =
+    ["kex_exchange_identification", "Connection closed by", "Connection reset by", "Could not resolve hostname"];
+
 /// Words of ssh, whether there is hope, and a cure. The first row that fits any line counts.
-const TABLE: &[(&str, Hope, &str)] = &[
+pub(super) const TABLE: &[(&str, Hope, &str)] = &[
     (
         "IDENTIFICATION HAS CHANGED",
         Hope::None,
@@ -15,8 +28,13 @@ const TABLE: &[(&str, Hope, &str)] = &[
         Hope::None,
         "connect once by hand to check and accept it, or put it into ~/.ssh/known_hosts (ssh-keyscan)",
     ),
+    ("command-line", Hope::None, OPTIONS),
+    ("unknown option -- ", Hope::None, OPTIONS),
+    ("option requires an argument -- ", Hope::None, OPTIONS),
     ("Bad configuration option", Hope::None, "mend the configuration of ssh"),
     ("Bad owner or permissions", Hope::None, "mend the configuration of ssh"),
+    ("Bad port ", Hope::None, "mend BRUNT_SSH or the configuration of ssh"),
+    ("contains invalid characters", Hope::None, "write system= and user= without them"),
     ("terminating, ", Hope::None, "mend the configuration of ssh"),
     ("Can't open user config file", Hope::None, "mend BRUNT_SSH or the file"),
     ("Unable to negotiate", Hope::None, "allow what the host offers in ~/.ssh/config, or renew its sshd"),
@@ -63,6 +81,9 @@ pub(super) fn explain(said: &[String], system: &str, phase: Phase) -> (Hope, Str
     let Some(((words, hope, cure), line)) = row else {
         return (Hope::Now, unknown(said, phase));
     };
+    if THROUGH_PROXY.contains(words) && said.iter().any(|line| line.contains(OF_PROXY)) {
+        return (*hope, proxy(said));
+    }
     let text = match *words {
         "IDENTIFICATION HAS CHANGED" => changed(said),
         "Host key verification failed" => not_known(said, system),
@@ -85,17 +106,24 @@ fn not_known(said: &[String], system: &str) -> String {
     }
 }
 
+/// A ProxyCommand, or the ssh to a jump host, has failed: its words stand before those of ssh.
+fn proxy(said: &[String]) -> String {
+    let of_ssh = |line: &&str| line.starts_with("kex_exchange_identification") || line.contains(OF_PROXY);
+    let words = said.iter().rev().map(|line| clean(line)).find(|line| !line.is_empty() && !of_ssh(line));
+    format!(
+        "what ssh goes through ended before there was a connection: {}; look at ProxyCommand and ProxyJump in ~/.ssh/config \
+         and BRUNT_SSH",
+        words.unwrap_or("it said nothing")
+    )
+}
+
 /// ssh ended without words that are known.
 fn unknown(said: &[String], phase: Phase) -> String {
     let last = said.iter().rev().map(|line| clean(line)).find(|line| !line.is_empty());
     match (last, phase) {
-        (Some(last), _) => format!("ssh failed: {last}"),
-        (None, Phase::Login) => "ssh failed without a word; try it by hand".to_owned(),
-        (None, _) => {
-            "the connection, or what ran there, ended without a word: look for limits of the login shell (ulimit -a) \
-             and for lack of memory"
-                .to_owned()
-        }
+        (Some(last), _) => format!("ssh failed: {last}; {BY_HAND}"),
+        (None, Phase::Login) => format!("ssh failed without a word; {BY_HAND}"),
+        (None, _) => format!("the connection, or what ran there, ended without a word; {LIMITS}"),
     }
 }
 
