@@ -79,12 +79,16 @@ fn an_interrupt_ends_a_run_in_which_a_worker_hangs() {
     };
     // The second one leaves now.
     let mut running = hangs();
+    let hung = running.worker(1);
     running.interrupt();
     running.until("outstanding i/o");
     let from = Instant::now();
     running.interrupt();
     assert_eq!(running.end().status, Some(130));
     assert!(from.elapsed() < Duration::from_secs(5), "{:?}", from.elapsed());
+    // It was stopped by this test, and ends by itself as soon as it can.
+    kill(hung, Signal::SIGCONT).unwrap();
+    await_end(hung);
 
     let running = hangs();
     let (first, second) = (running.worker(0), running.worker(1));
