@@ -43,6 +43,23 @@ async fn a_lost_host_ends_the_run_with_what_was_measured() {
     assert_eq!(played.outcome.abort, Some(AbortCause::WorkerLost));
 }
 
+/// It came to its last interval as planned, but that lacks a host.
+#[tokio::test(start_paused = true)]
+async fn a_host_that_is_lost_in_the_last_interval_leaves_the_run_partial() {
+    let right = Script {
+        start: [seconds(0, 1..=8, 5), vec![LinkEvent::Lost("broken pipe".into())]].concat(),
+        ..Script::default()
+    };
+    let left = crate::testing::whole(9, 10);
+    let order = Stage::new(two_hosts(), vec![vec![left], vec![right]]).play().await.order_of_runs();
+    let expected = [
+        "partial: rd=rd1 is partial: its last complete interval is 8",
+        "end WorkerLost complete=false intervals=9 errors=0",
+        "aborted WorkerLost 0: Slave right-0 prematurely terminated. ",
+    ];
+    assert_eq!(order[order.len() - 3..], expected);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_worker_that_cannot_go_on_is_lost() {
     let start = [seconds(0, 1..=2, 5), vec![from(0, WorkerEvent::Fatal("out of memory".into()))]].concat();

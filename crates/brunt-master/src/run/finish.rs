@@ -30,8 +30,10 @@ impl<L: HostLink> Run<'_, '_, L> {
             self.say_workload_done();
             self.session.emit(Event::WorkersDone { run: self.number });
         }
-        // What came between the last interval and the last I/O takes nothing away from what was measured.
-        let complete = self.workload_done;
+        // What came between the last interval and the last I/O takes nothing away from what was measured. A worker that
+        // is missing in the last interval does.
+        let is_whole = end != RunEnd::WorkerLost || self.last_whole == self.merger.completed();
+        let complete = self.workload_done && is_whole;
         let io_errors = self.errors.count();
         self.session.io_errors += io_errors;
         if end == RunEnd::WorkerLost {
