@@ -203,6 +203,10 @@ fn an_agent_that_hangs_is_named_to_masters_and_killed_when_its_lease_is_over() {
     assert!((14..30).contains(&alone.as_secs()), "{alone:?}");
     let ended = running.end();
     assert_eq!(ended.status, Some(7), "{}", ended.said);
+    // Whichever comes first.
+    let why = format!("its agent (process {agent}) hung, and was killed when its lease was over");
+    let late = "and was away longer than its lease of 15 seconds; the last try to reach it: ";
+    assert!(ended.said.contains(&why) || ended.said.contains(late), "{}", ended.said);
     let (status, text) = lab.short_run();
     assert_eq!(status, Some(0), "{text}");
     let log = lab.end();

@@ -144,7 +144,8 @@ impl Desk {
     pub fn sign(&self) -> Sign {
         let session = self.session();
         let client = session.client().map(|(name, since)| (name.to_owned(), since));
-        Sign { lease: session.lease(), client }
+        let name = meeting::name_of(session.token()).unwrap_or_default().to_owned();
+        Sign { lease: session.lease(), session: name, client }
     }
 
     /// Makes the session outlive its connection: messages are kept, and a socket waits for the next connection. Gives

@@ -31,7 +31,7 @@ pub fn new_token() -> io::Result<String> {
 }
 
 /// The part of a token that is no secret. `None`: it is no token.
-fn name_of(token: &str) -> Option<&str> {
+pub fn name_of(token: &str) -> Option<&str> {
     let hex = token.len() == TOKEN && token.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
     token.get(..TOKEN / 2).filter(|_| hex)
 }
@@ -102,16 +102,14 @@ impl Meeting {
     /// Those of the system.
     pub fn open_at(socket: PathBuf, token: &str) -> io::Result<Self> {
         let listener = bind(&socket)?;
-        let grave = name_of(token).map(|name| socket.with_file_name(name).with_extension("ended"));
+        let grave = name_of(token).map(|name| grave_beside(&socket, name));
         Ok(Self { listener, socket, grave })
     }
 
     /// Leaves word why the session ended.
     pub fn bury(&self, why: &str) {
-        if let Some(grave) = &self.grave
-            && let Err(error) = fs::write(grave, why)
-        {
-            tracing::debug!(%error, "nobody will know why the session ended");
+        if let Some(grave) = &self.grave {
+            write_on(grave, why);
         }
     }
 
@@ -125,6 +123,21 @@ impl Meeting {
 impl Drop for Meeting {
     fn drop(&mut self) {
         self.remove();
+    }
+}
+
+/// Leaves word why a session ended whose agent cannot do so itself, by its name and the socket of its agent.
+pub fn bury(socket: &Path, name: &str, why: &str) {
+    write_on(&grave_beside(socket, name), why);
+}
+
+fn grave_beside(socket: &Path, name: &str) -> PathBuf {
+    socket.with_file_name(name).with_extension("ended")
+}
+
+fn write_on(grave: &Path, why: &str) {
+    if let Err(error) = fs::write(grave, why) {
+        tracing::debug!(%error, "nobody will know why the session ended");
     }
 }
 

@@ -20,13 +20,15 @@ const EVERY: Duration = Duration::from_secs(1);
 pub struct Sign {
     /// The lease that is in force.
     pub lease: Duration,
+    /// What of the session's token is no secret.
+    pub session: String,
     /// Who is served, and since when, of the wall clock.
     pub client: Option<(String, Duration)>,
 }
 
 impl fmt::Display for Sign {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.lease.as_millis())?;
+        write!(f, "{} {}", self.lease.as_millis(), self.session)?;
         match &self.client {
             Some((name, since)) => write!(f, " {} {}", since.as_secs(), name.replace(char::is_control, "\u{fffd}")),
             None => Ok(()),
@@ -38,13 +40,14 @@ impl FromStr for Sign {
     type Err = std::num::ParseIntError;
 
     fn from_str(line: &str) -> Result<Self, Self::Err> {
-        let mut words = line.splitn(3, ' ');
+        let mut words = line.splitn(4, ' ');
         let lease = Duration::from_millis(words.next().unwrap_or_default().parse()?);
+        let session = words.next().unwrap_or_default().to_owned();
         let client = match (words.next(), words.next()) {
             (Some(since), Some(name)) => Some((name.to_owned(), Duration::from_secs(since.parse()?))),
             _ => None,
         };
-        Ok(Self { lease, client })
+        Ok(Self { lease, session, client })
     }
 }
 
@@ -71,15 +74,15 @@ mod tests {
 
     #[test]
     fn signs_are_lines() {
-        let free = Sign { lease: Duration::ZERO, client: None };
-        let name = "root@lab1, process 7".to_owned();
-        let busy = Sign { lease: Duration::from_secs(30), client: Some((name, Duration::from_secs(1_800_000_000))) };
-        assert_eq!(busy.to_string(), "30000 1800000000 root@lab1, process 7");
+        let free = Sign { lease: Duration::ZERO, session: "ab".to_owned(), client: None };
+        let client = Some(("root@lab1, process 7".to_owned(), Duration::from_secs(1_800_000_000)));
+        let busy = Sign { lease: Duration::from_secs(30), client, ..free.clone() };
+        assert_eq!(busy.to_string(), "30000 ab 1800000000 root@lab1, process 7");
         for sign in [free, busy] {
             assert_eq!(sign.to_string().parse::<Sign>(), Ok(sign));
         }
-        let odd = Sign { lease: Duration::ZERO, client: Some(("a\nb".to_owned(), Duration::ZERO)) };
-        assert_eq!(odd.to_string(), "0 0 a\u{fffd}b");
+        let odd = Sign { client: Some(("a\nb".to_owned(), Duration::ZERO)), ..Sign::default() };
+        assert_eq!(odd.to_string(), "0  0 a\u{fffd}b");
         assert!("BRUNT".parse::<Sign>().is_err() && "".parse::<Sign>().is_err());
     }
 }

@@ -23,6 +23,7 @@ use tokio::time::{Instant, timeout};
 use super::family;
 use super::log::Log;
 use crate::agent::connection::Bytes;
+use crate::agent::meeting;
 use crate::agent::session::clock;
 use crate::agent::sign::Sign;
 
@@ -137,7 +138,8 @@ impl House {
             }
         }
         let last = Arc::new(Lock::new(Last { sign: Sign::default(), at: Instant::now() }));
-        tokio::spawn(watch(output, Arc::clone(&last), Arc::clone(&self.guest), self.log.clone()));
+        let place = (Arc::clone(&self.guest), self.socket.clone(), self.log.clone());
+        tokio::spawn(watch(output, Arc::clone(&last), place));
         Ok(Guest { process, last })
     }
 
@@ -212,7 +214,11 @@ impl Sign {
 }
 
 /// Takes signs until there are no more, and kills the agent where they stay away.
-async fn watch(mut output: BufReader<ChildStdout>, last: Arc<Lock<Last>>, guests: Arc<Mutex<Option<Guest>>>, log: Log) {
+async fn watch(
+    mut output: BufReader<ChildStdout>,
+    last: Arc<Lock<Last>>,
+    (guests, socket, log): (Arc<Mutex<Option<Guest>>>, PathBuf, Log),
+) {
     loop {
         let patience = last.lock().unwrap_or_else(PoisonError::into_inner).sign.patience();
         let line = match timeout(patience, next_line(&mut output)).await {
@@ -229,6 +235,8 @@ async fn watch(mut output: BufReader<ChildStdout>, last: Arc<Lock<Last>>, guests
     if let Some(guest) = guest.as_mut().filter(|guest| Arc::ptr_eq(&guest.last, &last)) {
         let pid = guest.process.id().unwrap_or_default();
         log.say(&format_args!("the agent (process {pid}) hangs and is killed with its workers: {}", guest.last()));
+        let why = format!("its agent (process {pid}) hung, and was killed when its lease was over");
+        meeting::bury(&socket, &guest.last().sign.session, &why);
         guest.end(Duration::ZERO).await;
     }
 }
