@@ -235,8 +235,12 @@ async fn watch(
     if let Some(guest) = guest.as_mut().filter(|guest| Arc::ptr_eq(&guest.last, &last)) {
         let pid = guest.process.id().unwrap_or_default();
         log.say(&format_args!("the agent (process {pid}) hangs and is killed with its workers: {}", guest.last()));
-        let why = format!("its agent (process {pid}) hung, and was killed when its lease was over");
-        meeting::bury(&socket, &guest.last().sign.session, &why);
+        let session = guest.last().sign.session;
+        // One that never gave a sign has no session that anybody could ask for.
+        if !session.is_empty() {
+            let why = format!("its agent (process {pid}) hung, and was killed when its lease was over");
+            meeting::bury(&socket, &session, &why);
+        }
         guest.end(Duration::ZERO).await;
     }
 }
