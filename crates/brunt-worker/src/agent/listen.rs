@@ -96,6 +96,7 @@ pub async fn run(options: ListenOptions) -> Result<(), ListenError> {
     let folder = meeting::private_folder().map_err(ListenError::Folder)?;
     let log = standard_error().map_err(ListenError::Start)?;
     let house = House::new(program, cores, folder.join(format!("listen-{}.sock", name_of(local))), log.clone());
+    log.say(&format_args!("listening on {local}"));
     serve(listener, Arc::new(door), house, log).await.map_err(ListenError::Start)
 }
 

@@ -162,6 +162,7 @@ impl Lab {
         let status = self.agent.wait().unwrap();
         let log = self.log();
         assert_eq!(status.code(), Some(0), "{log}");
+        assert!(log.contains(&format!("listening on {}\n", self.address())), "{log}");
         log
     }
 }
