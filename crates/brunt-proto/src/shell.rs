@@ -21,9 +21,10 @@ const KEPT: usize = 1 << 20;
 const LINES: usize = 10_000;
 
 /// Runs a command (`$1`) beside a watcher of its process group, which kills the group when its pipe ends without a word:
-/// then nobody is left who could, not even by a signal that cannot be caught.
+/// then nobody is left who could, not even by a signal that cannot be caught. The watcher is no child of the command, which
+/// may wait for all that it has.
 const WATCHED: &str = "exec 3<&0 </dev/null
-if read -r dismissed <&3; then :; else kill -KILL 0; fi >/dev/null 2>&1 &
+(if read -r dismissed <&3; then :; else kill -KILL 0; fi >/dev/null 2>&1 &)
 exec 3<&-
 exec /bin/sh -c \"$1\"";
 
@@ -169,6 +170,13 @@ mod tests {
     #[tokio::test]
     async fn standard_input_is_empty() {
         assert_eq!(run("cat; echo end").await.unwrap().lines, ["end"]);
+    }
+
+    /// Whatever waits for all its children (`wait -n` in a loop, a supervisor) must come to an end.
+    #[tokio::test]
+    async fn a_command_has_no_child_that_it_did_not_make() {
+        let reply = run("read -r children </proc/$$/task/$$/children; echo \"[$children]\"").await.unwrap();
+        assert_eq!(reply.lines, ["[]"]);
     }
 
     #[tokio::test]

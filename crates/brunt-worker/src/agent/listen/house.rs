@@ -36,6 +36,9 @@ const KILL_LIMIT: Duration = Duration::from_secs(5);
 /// Time an agent has for its first byte on a connection, which it sends unasked.
 const LIFE_LIMIT: Duration = Duration::from_secs(3);
 
+/// Time for a sign that is late: two from one to the next.
+const SECOND_LOOK: Duration = Duration::from_secs(2);
+
 /// An agent that has given no sign for so long hangs, whatever its lease.
 const SILENCE: Duration = Duration::from_secs(10);
 
@@ -152,7 +155,7 @@ impl House {
         match ours {
             Some(guest) => {
                 let last = guest.last();
-                let left = last.sign.patience().saturating_sub(last.at.elapsed()).as_secs();
+                let left = (last.sign.patience() + SECOND_LOOK).saturating_sub(last.at.elapsed()).as_secs();
                 format!(
                     "the agent here (process {pid}) hangs: {last}; it is killed in {left} s, when its lease is over, or now \
                      by `kill -9 {pid}`"
@@ -221,7 +224,13 @@ async fn watch(
 ) {
     loop {
         let patience = last.lock().unwrap_or_else(PoisonError::into_inner).sign.patience();
-        let line = match timeout(patience, next_line(&mut output)).await {
+        let mut next = std::pin::pin!(next_line(&mut output));
+        let heard = match timeout(patience, &mut next).await {
+            // It may be we who stood still, and the agent with us.
+            Err(_) => timeout(SECOND_LOOK, &mut next).await,
+            heard => heard,
+        };
+        let line = match heard {
             Ok(Ok(Some(line))) => line,
             // It has ended.
             Ok(_) => return,
