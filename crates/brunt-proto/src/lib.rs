@@ -4,7 +4,7 @@
 //! beside it convert: `From` towards the wire, `TryFrom` from it, since what comes over a wire may lack
 //! anything. [`stdio`] is how both ends meet over the standard streams of a child process, [`tls`] how they
 //! do over a network without SSH, [`shell`] how either runs a command for the user, [`digest`] how a build is named, [`keep`] what is put into files,
-//! [`bound`] how much a host may print.
+//! [`bound`] how much a host may print, [`lease`] how often a lease is renewed.
 
 pub mod bound;
 mod broken;
@@ -12,6 +12,7 @@ mod convert;
 pub mod digest;
 pub mod error;
 pub mod keep;
+pub mod lease;
 pub mod lines;
 pub mod shell;
 pub mod stdio;

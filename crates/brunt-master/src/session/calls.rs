@@ -147,8 +147,7 @@ impl<L: HostLink> Session<'_, L> {
                 Finish::Late if named => {
                     let why =
                         limit.map_or_else(String::new, |l| format!("nothing came within {} seconds", l.as_secs()));
-                    let there = calls.unanswered().into_iter().filter(|host| !self.is_away(*host));
-                    there.for_each(|host| calls.fail(Some(host), &why));
+                    self.give_up_there(&mut calls, &why);
                     until = limit.map(|limit| Instant::now() + limit);
                 }
                 Finish::Late => {
@@ -221,9 +220,7 @@ impl<L: HostLink> Session<'_, L> {
                 }
                 Finish::Late if hurry.is_some_and(|hurry| hurry <= Instant::now()) => break,
                 Finish::Late if named => {
-                    // One that is away is back or lost when its lease is over, and not before.
-                    let there = calls.unanswered().into_iter().filter(|host| !self.is_away(*host));
-                    there.for_each(|host| calls.fail(Some(host), "it took too long"));
+                    self.give_up_there(&mut calls, "it took too long");
                     until = Instant::now() + limit;
                 }
                 Finish::Late => {
@@ -233,6 +230,16 @@ impl<L: HostLink> Session<'_, L> {
             }
         }
         calls.all()
+    }
+
+    /// Gives up the calls to hosts that are there and have not answered. One that is away is back or lost when its lease is
+    /// over, and not before.
+    fn give_up_there<T, F>(&self, calls: &mut Calls<T, F>, why: &str)
+    where
+        F: Future<Output = Result<T, LinkError>>,
+    {
+        let there = calls.unanswered().into_iter().filter(|host| !self.is_away(*host));
+        there.for_each(|host| calls.fail(Some(host), why));
     }
 
     /// Until all calls are answered or have failed, control comes, or the time is over.

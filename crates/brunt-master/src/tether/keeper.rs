@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
+use brunt_proto::lease::ping_every;
 use brunt_proto::{CallError, Report, keep, v1};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -15,9 +16,6 @@ use super::talk::{Line, Reports, Talk};
 use crate::link::LinkEvent;
 use crate::session::now_ms;
 
-/// From one ping to the next, where the lease is not shorter than some of them: each renews the lease and says which
-/// messages are safe.
-const PING_EVERY: Duration = Duration::from_secs(1);
 /// So long nothing may come at all before a connection counts as broken, at first. A packet that is sent again after
 /// a second or two must not be one.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -234,11 +232,6 @@ async fn carry<L: Line>(
     }
 }
 
-/// From one ping to the next: several in a lease, so that one that is late does not end the work of a host.
-fn pause(lease: Duration) -> Duration {
-    if lease.is_zero() { PING_EVERY } else { PING_EVERY.min(lease / 4) }
-}
-
 /// Pings until there is no answer.
 async fn look_after<L: Line>(
     shared: &Shared<L>,
@@ -252,7 +245,7 @@ async fn look_after<L: Line>(
     // Where nothing can follow, a connection is left to the probes of its transport.
     let patience = if shared.is_lasting() { patience } else { EVER };
     loop {
-        sleep(pause(shared.lease())).await;
+        sleep(ping_every(shared.lease())).await;
         let (sent, sent_ms) = (Instant::now(), now_ms());
         match timeout(patience, talk.ping(v1::PingRequest { taken: shared.confirmed() })).await {
             Ok(Ok(reply)) => {

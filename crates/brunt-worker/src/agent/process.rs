@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use brunt_proto::bound::Bounded;
+use brunt_proto::lease::ping_every;
 use brunt_proto::stdio::{self, Keepalive};
 use brunt_proto::v1::{self, agent_client::AgentClient, worker_message::Event};
 use brunt_proto::{CallError, MAX_MESSAGE, PROTOCOL};
@@ -13,16 +14,13 @@ use tokio::process::Child;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tonic::transport::Channel;
-use tonic::{Status, Streaming};
+use tonic::{Response, Status, Streaming};
 
 use super::pulse::Pulse;
 use super::relay::Relay;
 
 /// Time a process has to end by itself after its stream has.
 const END_LIMIT: Duration = Duration::from_secs(10);
-
-/// From one sign of life to the next, where the lease is not shorter than some of them.
-const PING_EVERY: Duration = Duration::from_secs(1);
 
 /// How long a worker goes on in silence where a session ends with its connection: an agent that hangs keeps its
 /// connections open. Some signs of life, since a host may be very busy.
@@ -134,42 +132,27 @@ impl ProcessWorker {
     /// Starts what is ready at an instant of `CLOCK_MONOTONIC`, nanoseconds. Gives when it begins, by the same clock; 0: it
     /// does not.
     pub async fn start_at(&self, run_id: u32, monotonic_ns: u64) -> Result<u64, String> {
-        if self.is_gone() {
-            return Ok(0);
-        }
         let when = Some(v1::start_request::When::MonotonicNs(monotonic_ns));
-        let result = self.client.clone().start(v1::StartRequest { when, run_id }).await;
-        result.map(|reply| reply.into_inner().begins_ns).map_err(|status| self.failed(status))
+        let reply = self.unless_gone(self.client.clone().start(v1::StartRequest { when, run_id })).await?;
+        Ok(reply.map_or(0, |reply| reply.begins_ns))
     }
 
     /// Ends the work. A worker that was told to end it at once and keeps silent is killed.
     pub async fn stop(&self, after_interval: Option<u32>) -> Result<(), String> {
-        if self.is_gone() {
-            return Ok(());
-        }
-        if after_interval.is_none() {
+        if after_interval.is_none() && !self.is_gone() {
             self.pulse.stop(STOP_SILENCE);
         }
-        let result = self.client.clone().stop(v1::StopRequest { after_interval }).await;
-        result.map(drop).map_err(|status| self.failed(status))
+        self.unless_gone(self.client.clone().stop(v1::StopRequest { after_interval })).await.map(drop)
     }
 
     /// Lets work in lockstep begin an interval.
     pub async fn grant(&self, interval: u32) -> Result<(), String> {
-        if self.is_gone() {
-            return Ok(());
-        }
-        let result = self.client.clone().grant(v1::GrantRequest { interval }).await;
-        result.map(drop).map_err(|status| self.failed(status))
+        self.unless_gone(self.client.clone().grant(v1::GrantRequest { interval })).await.map(drop)
     }
 
     /// Starts no more I/O to an SD.
     pub async fn drop_sd(&self, sd: u32) -> Result<(), String> {
-        if self.is_gone() {
-            return Ok(());
-        }
-        let result = self.client.clone().drop_sd(v1::DropSdRequest { sd }).await;
-        result.map(drop).map_err(|status| self.failed(status))
+        self.unless_gone(self.client.clone().drop_sd(v1::DropSdRequest { sd })).await.map(drop)
     }
 
     /// Ends work and process, waits for it, and kills it when it does not end.
@@ -185,6 +168,17 @@ impl ProcessWorker {
             let _ = (&mut watcher.task).await;
         };
         let _ = tokio::time::timeout(END_LIMIT, goodbye).await;
+    }
+
+    /// Makes a call whose answer matters only as long as there is a process; `None`: there is none.
+    async fn unless_gone<T>(
+        &self,
+        call: impl Future<Output = Result<Response<T>, Status>>,
+    ) -> Result<Option<T>, String> {
+        if self.is_gone() {
+            return Ok(None);
+        }
+        call.await.map(|reply| Some(reply.into_inner())).map_err(|status| self.failed(status))
     }
 
     fn is_gone(&self) -> bool {
@@ -210,13 +204,12 @@ fn reason(status: Status) -> String {
 async fn show_life(mut client: AgentClient<Channel>, mut lease: watch::Receiver<Duration>, pulse: Arc<Pulse>) {
     loop {
         let lease_now = *lease.borrow_and_update();
-        let every = if lease_now.is_zero() { PING_EVERY } else { PING_EVERY.min(lease_now / 4) };
         tokio::select! {
             changed = lease.changed() => match changed {
                 Ok(()) => continue,
                 Err(_) => return,
             },
-            () = tokio::time::sleep(every) => {}
+            () = tokio::time::sleep(ping_every(lease_now)) => {}
         }
         // A refusal is an answer.
         let answer = client.ping(v1::PingRequest { taken: 0 }).await.map_err(CallError::from);
